@@ -76,7 +76,7 @@ TABLES = (
     "bank_file_part", "bank_file",
     "sandbox_trade", "sandbox_notice", "sandbox_payout", "sandbox_attempt", "sandbox_account",
     "webhook_attempt", "webhook_delivery", "endpoint_state", "webhook_secret", "webhook_endpoint", "audit_to_link",
-    "audit_link", "audit", "proof", "alarm", "card_pause",
+    "audit_link", "audit", "proof", "alarm", "card_pause", "rail_pause",
     "event", "money_return", "refund_leg", "refund", "collection", "collection_tally", "credit_reversal",
     "account_document", "virtual_account", "account_number", "exchange_rate", "suspense_decision", "receipt",
     "notification",

@@ -121,7 +121,7 @@ class Runtime:
                 await self._open_once()
             else:
                 await self._open_patiently(waiting)
-            async with registry.opened(self.rails.values()):
+            async with registry.opened(self.rails.values()), running(partial(self.deps.paused.follow, self.db)):
                 if not isinstance(self.clock, ShiftedClock):
                     yield
                     return
@@ -153,6 +153,7 @@ class Runtime:
         found = await deployment.check(self.db, self.settings.mode)
         self.secret = found.secret
         self.rails.update(registry.rails_of(self.settings, self.db, self.secret))
+        await self.deps.paused.look(self.db)
         if isinstance(self.clock, ShiftedClock):
             await sandbox_clock.catch_up(self.db, self.clock)
 

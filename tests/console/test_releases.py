@@ -175,16 +175,25 @@ async def test_prices_limits_and_a_suspension_of_a_merchant(
     assert inflows.shop.business_id in (await operator.get("/merchants?part=Test")).text
     assert (await operator.send(f"{at}/brake", at=at, reason="unpaid")).status_code == 303
     assert await admin.fetchval("SELECT status FROM business WHERE id = $1", inflows.shop.business_id) == "suspended"
+    assert "Suspended: unpaid" in (await operator.get(at)).text
     for fields in (
         {"what": "reinstate"},
-        {"what": "limits", "rate": "70", "burst": "150"},
         {"what": "price", "currency": "NGN", "method": "card", "percent": "1.25", "fixed": "5000", "cap": "200000"},
     ):
         answer = await operator.send(f"{at}/propose", at=at, why="agreed", **fields)
         assert answer.status_code == 303, answer.text
         assert (await decide(approver, await open_approval(approver))).status_code == 303
+    fields = {"rate": "70", "burst": "150", "tolerance": "0", "variance": "return", "names": "hold"}
+    answer = await operator.send(f"{at}/settings", at=at, why="agreed", **fields, hosts="shop.example.com", origins="")
+    assert answer.status_code == 303, answer.text
+    assert (await decide(approver, await open_approval(approver))).status_code == 303
     row = await admin.fetchrow("SELECT * FROM business WHERE id = $1", inflows.shop.business_id)
     assert (row["status"], row["rate_per_second"], row["rate_burst"]) == ("active", 70, 150)
+    assert (row["variance_policy"], row["redirect_hosts"], row["suspended_for"]) == (
+        "return",
+        ["shop.example.com"],
+        None,
+    )
     price = await admin.fetchrow("SELECT * FROM fee_rule WHERE business_id = $1", inflows.shop.business_id)
     assert (price["basis_points"], price["fixed_minor"], price["cap_minor"]) == (125, 5_000, 200_000)
 

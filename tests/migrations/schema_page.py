@@ -24,7 +24,7 @@ CONCEPTS = {
     "Merchant": ("business", "business_logo", "business_clock", "credential", "fee_rule", "credential_epoch"),
     "Request log": ("request_log",),
     "Audit": ("audit", "audit_to_link", "audit_link"),
-    "Cards": ("card_pause",),
+    "Pauses": ("card_pause", "rail_pause"),
     "Proof": ("proof",),
     "Alarm": ("alarm",),
     "Idempotency": ("idempotency_key",),

@@ -156,10 +156,10 @@ async def _note(
 
 
 def _rail_for(deps: PaymentDeps, currency: Currency) -> Rail:
-    for rail in deps.rails.values():
+    for rail in deps.open_rails.values():
         if currency in rail.capabilities.account_currencies:
             return rail
-    raise Conflict(f"no rail of this deployment opens accounts in {currency}")
+    raise Conflict(f"no rail of this deployment opens accounts in {currency}, or it is paused")
 
 
 async def _open(rail: Rail, account: Account, now: datetime) -> AccountDetails:

@@ -13,6 +13,7 @@ from tidegate.account import commands, store, wire
 from tidegate.account.model import Account, AccountStatus
 from tidegate.account.name_rule import NameCheck, NameVerdict, check_name
 from tidegate.audit.model import OPERATOR
+from tidegate.cli.account_document import documents
 from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
 from tidegate.cli.operator import ago, any_business_option, limit_option, with_payment_deps, words
 from tidegate.cli.release import by_option, released, why_option
@@ -51,6 +52,9 @@ reason_option = click.option(
 @click.group()
 def account() -> None:
     """Virtual accounts: approve, decline, suspend or close them, and test the name rule."""
+
+
+account.add_command(documents)
 
 
 @account.command(name="list")

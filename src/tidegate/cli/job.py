@@ -5,15 +5,14 @@ from __future__ import annotations
 import click
 from rich.table import Table
 
+from tidegate.audit.model import OPERATOR
 from tidegate.cli.console import as_json_option, out, plain, print_json, show_table, speaks_plainly
 from tidegate.cli.operator import limit_option, with_payment_deps
 from tidegate.core.clock import Clock
 from tidegate.infra import lease_store
 from tidegate.infra.lease_store import FailedWork
 from tidegate.rail.deps import PaymentDeps
-from tidegate.webhook import log_store
-from tidegate.webhook.model import EVENT_CHANNEL
-from tidegate.webhook.queue_store import DELIVER
+from tidegate.webhook import work
 
 
 @click.group()
@@ -64,13 +63,7 @@ def retry(kind: str, business_id: str | None, id_: str | None) -> None:
     """Retry failed rows at once: one, all of a BUSINESS, or all of a KIND. Fix the cause first."""
 
     async def run(deps: PaymentDeps, clock: Clock) -> int:
-        async with deps.db.transaction() as tx:
-            released = await lease_store.retry(tx, kind, business_id=business_id, id_=id_)
-            if kind == DELIVER:
-                for business, delivery_id in released:
-                    await log_store.resend(tx, business, int(delivery_id), now=clock.now_of(business))
-        deps.db.notify(EVENT_CHANNEL)
-        return len(released)
+        return await work.retry(deps.db, kind, business_id=business_id, id_=id_, by=OPERATOR, clock=clock)
 
     count = with_payment_deps(run)
     if count == 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from keyword import iskeyword
 
 import click
 
@@ -30,6 +31,8 @@ _SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "doctor": ("check settings, database and every cent", "doctor"),
         "backup": ("check that a backup can be restored", "backup"),
         "reencrypt": ("stored secrets under a new encryption key", "reencrypt"),
+        "alarm": ("what needs somebody now", "alarm"),
+        "audit": ("who did what: list, verify, export", "audit"),
         "job": ("background work that failed", "job"),
         "erase": ("erase a payer's personal data", "erase"),
     },
@@ -49,6 +52,9 @@ _SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "account": ("virtual accounts: approve, decline, suspend, close", "account"),
         "inflow": ("inflows held for review: credit or return", "inflow"),
         "suspense": ("money without an owner: assign, return, close", "suspense"),
+        "quarantine": ("notifications in which a rail contradicts itself", "quarantine"),
+        "return": ("money on its way back to payers", "money_return"),
+        "rail": ("rails: pause and resume", "rail"),
         "wallet": ("balances", "wallet"),
         "statement": ("a wallet's statement", "statement"),
         "rate": ("exchange rates", "rate"),
@@ -66,7 +72,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command = getattr(import_module(f"tidegate.cli.{COMMANDS[cmd_name]}"), cmd_name.replace("-", "_"))
+        name = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name.replace("-", "_")
+        command = getattr(import_module(f"tidegate.cli.{COMMANDS[cmd_name]}"), name)
         assert isinstance(command, click.Command)
         return command
 

@@ -15,8 +15,10 @@ from tidegate.audit.model import OPERATOR
 from tidegate.cli.business_settings import brand_json, brand_options, checked, name_and_brand, note_on
 from tidegate.cli.console import as_json_option, fail, print_json, show_table, speaks_plainly
 from tidegate.cli.database import run_on_database
+from tidegate.cli.merchant_cards import cards
 from tidegate.cli.merchant_keys import key_json, keys, show_facts, state_of
 from tidegate.cli.merchant_webhooks import clock_of, webhook_deps_of
+from tidegate.cli.operator import words
 from tidegate.cli.release import by_option, known, released, why_option
 from tidegate.cli.webhook import SHOWN_ONCE
 from tidegate.core.clock import Clock, SystemClock
@@ -42,6 +44,7 @@ def merchant() -> None:
 
 
 merchant.add_command(keys)
+merchant.add_command(cards)
 
 
 @merchant.command()
@@ -98,6 +101,7 @@ def list_(as_json: bool) -> None:
 @click.option("--name")
 @click.option("--email")
 @click.option("--status", type=click.Choice([status.value for status in BusinessStatus]))
+@click.option("--reason", metavar="TEXT", help="Why it is suspended; required with --status suspended.")
 @click.option("--rate-per-second", type=click.IntRange(1, 100_000), help="API requests per second.")
 @click.option("--rate-burst", type=click.IntRange(1, 100_000), help="API requests at once.")
 @click.option("--session-minutes", type=click.IntRange(15, 1440), help="Minutes for which a checkout stays open.")
@@ -135,7 +139,8 @@ def set_(
     for name in ("redirect_hosts", "checkout_origins"):
         given: tuple[str, ...] = changes.pop(name)
         changes[name] = [one.lower() for one in given if one] if given else None
-    _refuse_unclear(changes, logo_file=logo_file, no_logo=no_logo)
+    reason = _reason_in(changes)
+    _refuse_unclear({**changes, "reason": reason}, logo_file=logo_file, no_logo=no_logo)
     changes = checked(changes, settings.mode)
     url = changes.pop("webhook_url")
     widening, changes = _widening(changes)
@@ -152,6 +157,8 @@ def set_(
         elif no_logo:
             await commands.remove_logo(db, business_id, now=now)
         business = await _change(db, business_id, changes, now)
+        if reason:
+            business = await commands.suspend(db, business_id, reason, by=OPERATOR, now=now)
         return business, await _set_webhook_url(webhook_deps_of(settings, db), business_id, url, now) if url else {}
 
     business, secrets = run_on_database(settings, run)
@@ -172,6 +179,19 @@ async def _change(db: Database, business_id: str, changes: dict[str, Any], now: 
     return await commands.change(db, business_id, changes, now=now)
 
 
+def _reason_in(changes: dict[str, Any]) -> str | None:
+    """Of a suspension, which stops money: one person does it, at once."""
+    reason: str | None = changes.pop("reason")
+    if changes["status"] != BusinessStatus.SUSPENDED:
+        if reason:
+            fail("--reason is of --status suspended.")
+        return None
+    if not reason:
+        fail("Say why with --reason; it is kept until the business is reinstated.")
+    changes["status"] = None
+    return words("--reason", reason)
+
+
 def _refuse_unclear(changes: dict[str, Any], *, logo_file: BinaryIO | None, no_logo: bool) -> None:
     if logo_file is not None and no_logo:
         fail("--logo and --no-logo contradict each other.")
@@ -180,10 +200,8 @@ def _refuse_unclear(changes: dict[str, Any], *, logo_file: BinaryIO | None, no_l
 
 
 def _widening(changes: dict[str, Any]) -> tuple[SettingArguments, dict[str, Any]]:
-    """Those that need an approver, and the others. To suspend stops money: one person does it."""
+    """Those that need an approver, and the others."""
     names = {name for name in SettingArguments.__struct_fields__ if name in changes}
-    if changes["status"] == BusinessStatus.SUSPENDED:
-        names.discard("status")
     return (
         SettingArguments(**{name: changes[name] for name in names}),
         {name: value for name, value in changes.items() if name not in names},

@@ -20,12 +20,11 @@ from tidegate.core.money import Currency
 from tidegate.infra.http.read import read
 from tidegate.infra.timestamp import to_iso
 from tidegate.ledger.model import PLATFORM_BUSINESS_ID
-from tidegate.rail.bankfiles.ecb import ReferenceRate, rates_in
 from tidegate.rail.bankfiles.model import FileRefused
 from tidegate.rail.deps import PaymentDeps
-from tidegate.release.arguments import ImportArguments, RateArguments
 from tidegate.release.commands import ReleaseWish
 from tidegate.release.model import ReleaseDeps
+from tidegate.release.rate_file import SOURCE, arguments_in, arguments_of
 
 _currency = click.Choice([currency.value for currency in Currency])
 
@@ -63,7 +62,7 @@ def set_(base: str, quote: str, as_json: bool, **given: Any) -> None:
         made = rate_wire.rate_from(request, source=given["source"], now=deps.clock.now())
         return ReleaseWish(
             command="rate.set", business_id=PLATFORM_BUSINESS_ID, subject=f"{made.base}/{made.quote}",
-            why=given["why"], arguments=_arguments(made),
+            why=given["why"], arguments=arguments_of(made),
         )  # fmt: skip
 
     made = released(find, by=given["by"], as_json=as_json)
@@ -82,13 +81,6 @@ def set_(base: str, quote: str, as_json: bool, **given: Any) -> None:
         out.print(f"[yellow]A newer quote is used: {used.rate}, of {plain(used.source)}.[/]")
 
 
-def _arguments(rate: Rate) -> RateArguments:
-    return RateArguments(
-        base=rate.base, quote=rate.quote, rate=rate.rate, source=rate.source,
-        spread_basis_points=rate.spread_basis_points, quoted_at=rate.quoted_at,
-    )  # fmt: skip
-
-
 @rate.command(name="import")
 @click.argument("path", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE")
 @click.option("--spread-percent", metavar="PERCENT", help="Percentage kept on conversion, such as 0.5; 0 by default.")
@@ -99,37 +91,21 @@ def import_(path: Path, spread_percent: str | None, why: str | None, by: str | N
     """Import the rates of the European Central Bank: eurofxref-daily.xml. They are of one day: set
     TIDEGATE_RATE_LASTS_MINUTES so that they last until the next file, over a weekend too.
     """
-    with path.open("rb") as source:
-        try:
-            found = rates_in(source)
-        except FileRefused as refused:
-            fail(f"{path.name}: {refused}.")
 
     async def find(deps: ReleaseDeps) -> ReleaseWish:
-        rates = [_arguments(_imported(one, spread_percent, deps.clock.now())) for one in found]
+        with path.open("rb") as file:
+            try:
+                rates = arguments_in(file, spread_percent=_number(spread_percent), now=deps.clock.now())
+            except FileRefused as refused:
+                fail(f"{path.name}: {refused}.")
         return ReleaseWish(
-            command="rate.import", business_id=PLATFORM_BUSINESS_ID, subject="ecb", why=why,
-            arguments=ImportArguments(rates=rates),
-        )  # fmt: skip
+            command="rate.import", business_id=PLATFORM_BUSINESS_ID, subject=SOURCE, why=why, arguments=rates
+        )
 
     made = released(find, by=by)
     assert isinstance(made, list)
     for one in made:
         out.print(f"[green]✓[/] 1 {one.base} is worth {one.rate} {one.quote}, quoted {to_iso(one.quoted_at)}.")
-
-
-def _imported(one: ReferenceRate, spread_percent: str | None, now: datetime) -> Rate:
-    """By the rules of any other rate: one of tomorrow is refused."""
-    asked = {
-        "base": one.base,
-        "quote": one.quote,
-        "rate": one.rate,
-        "source": "ecb",
-        "spreadPercent": _number(spread_percent),
-        "quotedAt": to_iso(one.quoted_at),
-    }
-    request = read({name: value for name, value in asked.items() if value is not None}, rate_wire.SetRate)
-    return rate_wire.rate_from(request, source="ecb", now=now)
 
 
 @rate.command(name="list")

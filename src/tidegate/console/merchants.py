@@ -21,7 +21,7 @@ from tidegate.member.team import invite_owner
 from tidegate.member.view_as import view_link
 from tidegate.merchant import card_pause, card_pause_store, commands
 from tidegate.merchant.field import EmailAddress, PersonName
-from tidegate.merchant.model import Business
+from tidegate.merchant.model import Business, KeyKind
 from tidegate.release import commands as releases
 from tidegate.release.arguments import PriceArguments, SettingArguments, percent_of
 from tidegate.staff.permission import StaffPermission
@@ -65,12 +65,12 @@ class MerchantPages:
         new = await commands.create(self.shell.db, name=name, email=email, mode=self.shell.mode, now=visitor.now)
         await commands.change(self.shell.db, new.business.id, {}, by=visitor.by, now=visitor.now)
         url = await invite_owner(self.shell.db, self.base_url, new.business.id, email)
-        return await self._page(visitor, new.business.id, link=url)
+        return await self.page(visitor, new.business.id, link=url)
 
     async def show(self, visitor: ConsoleVisitor) -> Html:
-        return await self._page(visitor, visitor.request.path["business"])
+        return await self.page(visitor, visitor.request.path["business"])
 
-    async def _page(
+    async def page(
         self, visitor: ConsoleVisitor, business_id: str, wrong: Refusal | None = None, *, link: str = "",
         view: str = "",
     ) -> Html:  # fmt: skip
@@ -80,9 +80,10 @@ class MerchantPages:
             proposed = await approval_store.list_about(tx, business_id, business_id)
             wallets = await merchant_store.list_wallets(tx, business_id)
             paused = await card_pause_store.find_open(tx, business_id)
+        keys = [one for one in await commands.keys_of(self.shell.db, business_id) if one.is_valid_at(visitor.now)]
         return self.shell.page(
             visitor, "merchant.html", title=business.name, section="Merchants", business=business, version=version,
-            proposed=proposed, wallets=wallets, paused=paused,
+            proposed=proposed, wallets=wallets, paused=paused, keys=[key for key in keys if key.kind is KeyKind.SECRET],
             prices=prices_of(business), wrong=wrong, link=link, view=view,
             status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409,
             currencies=sorted({currency.value for currency, _ in DEFAULT_FEE_RULES}),
@@ -92,10 +93,9 @@ class MerchantPages:
     async def suspend(self, visitor: ConsoleVisitor) -> Html:
         business_id = visitor.request.path["business"]
         try:
-            reason_in(visitor)
-            await commands.change(self.shell.db, business_id, {"status": "suspended"}, by=visitor.by, now=visitor.now)
+            await commands.suspend(self.shell.db, business_id, reason_in(visitor), by=visitor.by, now=visitor.now)
         except Invalid as wrong:
-            return await self._page(visitor, business_id, wrong)
+            return await self.page(visitor, business_id, wrong)
         return self.shell.to(f"/merchants/{business_id}?said=done")
 
     async def pause_cards(self, visitor: ConsoleVisitor) -> Html:
@@ -109,7 +109,7 @@ class MerchantPages:
                 else:
                     await card_pause.pause(tx, business_id, reason_in(visitor), by=visitor.by, now=visitor.now)
         except (Invalid, Conflict) as wrong:
-            return await self._page(visitor, business_id, wrong)
+            return await self.page(visitor, business_id, wrong)
         return self.shell.to(f"/merchants/{business_id}?said=done")
 
     async def decide(self, visitor: ConsoleVisitor) -> Html:
@@ -119,15 +119,13 @@ class MerchantPages:
             match visitor.form.get("what"):
                 case "reinstate":
                     return await self._change(visitor, business_id, SettingArguments(status="active"))
-                case "limits":
-                    return await self._change(visitor, business_id, limits_in(visitor))
                 case "price":
                     price = price_in(visitor)
                     return await propose(
                         self.shell, visitor, "merchant.price", business_id, business_id, arguments=price
                     )
         except (Invalid, ChangedElsewhere, Conflict) as wrong:
-            return await self._page(visitor, business_id, wrong)
+            return await self.page(visitor, business_id, wrong)
         raise NotFound("there is no such decision")
 
     async def _change(self, visitor: ConsoleVisitor, business_id: str, wanted: SettingArguments) -> Html:
@@ -140,12 +138,12 @@ class MerchantPages:
         try:
             reason = reason_in(visitor)
         except Invalid as wrong:
-            return await self._page(visitor, business_id, wrong)
+            return await self.page(visitor, business_id, wrong)
         async with self.shell.db.transaction() as tx:
             url = await view_link(
                 tx, self.base_url, business, visitor.session.member, reason=reason, by=visitor.by, now=visitor.now
             )
-        return await self._page(visitor, business_id, view=url)
+        return await self.page(visitor, business_id, view=url)
 
     def routes(self) -> list[ConsoleRoute]:
         at = "/merchants/{business}"

@@ -11,6 +11,7 @@ from tidegate.console.book_pages import BookPages
 from tidegate.console.document_pages import DocumentPages
 from tidegate.console.fence import Fence, fenced
 from tidegate.console.held import HeldPages
+from tidegate.console.merchant_rights import MerchantRightPages
 from tidegate.console.merchants import MerchantPages
 from tidegate.console.overview import Overview
 from tidegate.console.people_pages import SandboxStaffPages, StaffPages
@@ -52,11 +53,12 @@ class Console:
         self.shell = ConsoleShell(deps.db, clock, settings.mode, site, sign_in, passkeys, limit, renderer, secret)
         self.gate = StaffGate(self.shell)
         self.fence = Fence(urlsplit(settings.console_url).hostname, settings.console_networks)
-        accounts = AccountPages(self.shell)
+        accounts, merchants = AccountPages(self.shell), MerchantPages(self.shell, settings.base_url)
         releases = ReleaseDeps(payment_deps, clock, settings.mode, settings.base_url, url)
         self.table: list[ConsoleRoute] = [
             *Overview(self.shell).routes(),
-            *MerchantPages(self.shell, settings.base_url).routes(),
+            *merchants.routes(),
+            *MerchantRightPages(self.shell, merchants).routes(),
             *ApprovalPages(self.shell, releases).routes(),
             *accounts.routes(),
             *DocumentPages(self.shell, accounts).routes(),

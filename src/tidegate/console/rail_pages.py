@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal, InvalidOperation
 
 from tidegate.alarm import health_store
-from tidegate.audit import store as audit
+from tidegate.approval import store as approval_store
 from tidegate.collection import set_rate
 from tidegate.collection.rate_wire import RateNumber, SpreadPercent
 from tidegate.console import work_store
+from tidegate.console.accounts import reason_in
 from tidegate.console.proposing import propose
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
-from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Problem, Refusal
+from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, Problem, Refusal
 from tidegate.core.ids import PLATFORM_BUSINESS_ID
 from tidegate.core.money import Currency
 from tidegate.dashboard.format import percent
 from tidegate.doctor import rail_store
 from tidegate.infra.page.response import Html
-from tidegate.money_return import store as return_store
+from tidegate.intake import ask_again
+from tidegate.money_return import list_store
+from tidegate.rail import pause as pausing
+from tidegate.rail import pause_store
+from tidegate.rail.bankfiles.ecb import FILE_BYTES_MAX
+from tidegate.rail.bankfiles.model import FileRefused
 from tidegate.rail.deps import PaymentDeps
-from tidegate.refund import store as refund_store
 from tidegate.release import commands as releases
+from tidegate.release import rate_file
 from tidegate.release.arguments import RateArguments
 from tidegate.staff.permission import StaffPermission
 
 PAGE = 100
+# With room for the other fields.
+RATE_FILE_BYTES_MAX = FILE_BYTES_MAX + 64 * 1024
 HOUR = timedelta(hours=1)
 # Nothing of a rail takes longer by itself.
 STUCK_AFTER = timedelta(minutes=30)
@@ -41,38 +50,67 @@ class RailPages:
     deps: PaymentDeps
 
     async def show_rails(self, visitor: ConsoleVisitor) -> Html:
+        return await self._rails(visitor)
+
+    async def _rails(self, visitor: ConsoleVisitor, wrong: Refusal | None = None) -> Html:
         async with self.shell.db.connection() as tx:
             hours = await health_store.list_rail_hours(tx, since=visitor.now - HOUR)
             news = {name: await rail_store.get_news(tx, name) for name in self.deps.rails}
+            paused = {one.rail: one for one in await pause_store.list_open(tx)}
         rows = [(one, percent(one.succeeded, one.succeeded + one.failed), news.get(one.rail)) for one in hours]
         quiet = [(name, found) for name, found in news.items() if name not in {one.rail for one in hours}]
-        return self.shell.page(visitor, "rails.html", title="Rails", section="Rails", rows=rows, quiet=quiet)
+        return self.shell.page(
+            visitor, "rails.html", title="Rails", section="Rails", rows=rows, quiet=quiet, paused=paused, wrong=wrong,
+            names=list(self.deps.rails), status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409,
+        )  # fmt: skip
 
     async def show_stuck(self, visitor: ConsoleVisitor) -> Html:
+        return await self._stuck(visitor)
+
+    async def _stuck(self, visitor: ConsoleVisitor, wrong: Refusal | None = None) -> Html:
         before = visitor.now - STUCK_AFTER
         async with self.shell.db.connection() as tx:
             refunds = await work_store.list_refunds(tx, before=before, limit=PAGE)
-            returns = await work_store.list_returns(tx, before=before, limit=PAGE)
+            returns = await list_store.list_stuck(tx, before=before, limit=PAGE)
+            proposed = {one.subject for one in await approval_store.list_of_staff(tx, is_open=True, limit=PAGE)}
         return self.shell.page(
             visitor, "stuck.html", title="Refunds & returns", section="Refunds & returns", refunds=refunds,
-            returns=returns,
+            returns=returns, proposed=proposed, wrong=wrong,
+            status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409,
         )  # fmt: skip
 
     async def ask(self, visitor: ConsoleVisitor) -> Html:
-        """The worker asks the rail within seconds; asked again, it changes nothing."""
         path, rail = visitor.request.path, visitor.form.get("rail", "")
-        hasten = {"refund": refund_store.hasten, "return": return_store.hasten}.get(path["kind"])
-        if hasten is None:
-            raise NotFound("there is nothing at this address")
-        business_id, reference = path["business"], path["reference"]
-        now = self.shell.clock.now_of(business_id)
-        async with self.shell.db.transaction() as tx:
-            if not await hasten(tx, business_id, reference, rail=rail, now=now):
-                raise Conflict("this has ended, or is being asked about already; look again")
-            await audit.insert(
-                tx, business_id, visitor.by, action=f"{path['kind']}.asked", subject=reference, details={}, now=now
-            )
+        now = self.shell.clock.now_of(path["business"])
+        await ask_again.ask(
+            self.shell.db, path["kind"], path["business"], path["reference"], rail=rail, by=visitor.by, now=now
+        )
         return self.shell.to("/stuck?said=done")
+
+    async def end_return(self, visitor: ConsoleVisitor) -> Html:
+        path = visitor.request.path
+        try:
+            return await propose(self.shell, visitor, "return.end", path["business"], path["reference"])
+        except (Invalid, ChangedElsewhere, Conflict) as wrong:
+            return await self._stuck(visitor, wrong)
+
+    async def pause(self, visitor: ConsoleVisitor) -> Html:
+        """Stops money, so one person does it."""
+        try:
+            await pausing.pause(
+                self.shell.db, visitor.request.path["rail"], reason_in(visitor), configured=self.deps.rails,
+                by=visitor.by, now=visitor.now,
+            )  # fmt: skip
+        except (Invalid, Conflict) as wrong:
+            return await self._rails(visitor, wrong)
+        await self.deps.paused.look(self.shell.db)
+        return self.shell.to("/rails?said=done")
+
+    async def resume(self, visitor: ConsoleVisitor) -> Html:
+        try:
+            return await propose(self.shell, visitor, "rail.resume", "", visitor.request.path["rail"])
+        except (Invalid, ChangedElsewhere, Conflict) as wrong:
+            return await self._rails(visitor, wrong)
 
     async def show_rates(self, visitor: ConsoleVisitor) -> Html:
         return await self._rates(visitor)
@@ -103,6 +141,23 @@ class RailPages:
         except (Invalid, ChangedElsewhere, Conflict) as wrong:
             return await self._rates(visitor, wrong)
 
+    async def import_rates(self, visitor: ConsoleVisitor) -> Html:
+        file = visitor.form.files.get("file")
+        try:
+            if file is None:
+                raise Invalid(Problem("file", "Choose eurofxref-daily.xml."))
+            rates = rate_file.arguments_in(io.BytesIO(file), spread_percent=None, now=visitor.now)
+            async with self.shell.db.connection() as tx:
+                version = await releases.version_of(tx, "rate.import", PLATFORM_BUSINESS_ID, rate_file.SOURCE)
+            return await propose(
+                self.shell, visitor, "rate.import", PLATFORM_BUSINESS_ID, rate_file.SOURCE, arguments=rates,
+                version=version,
+            )  # fmt: skip
+        except FileRefused as refused:
+            return await self._rates(visitor, Invalid(Problem("file", f"The file cannot be read: {refused}.")))
+        except (Invalid, ChangedElsewhere, Conflict) as wrong:
+            return await self._rates(visitor, wrong)
+
     def routes(self) -> list[ConsoleRoute]:
         return [
             ConsoleRoute("GET", "/rails", "showRails", StaffPermission.SEE, self.show_rails),
@@ -110,8 +165,25 @@ class RailPages:
             ConsoleRoute(
                 "POST", "/stuck/{kind}/{business}/{reference}/ask", "askRailAgain", StaffPermission.ASK, self.ask
             ),
+            ConsoleRoute(
+                "POST",
+                "/stuck/return/{business}/{reference}/end",
+                "endReturn",
+                StaffPermission.PROPOSE,
+                self.end_return,
+            ),
+            ConsoleRoute("POST", "/rails/{rail}/pause", "pauseRail", StaffPermission.BRAKE, self.pause),
+            ConsoleRoute("POST", "/rails/{rail}/resume", "resumeRail", StaffPermission.PROPOSE, self.resume),
             ConsoleRoute("GET", "/rates", "showRates", StaffPermission.SEE, self.show_rates),
             ConsoleRoute("POST", "/rates", "proposeRate", StaffPermission.PROPOSE, self.decide_rate),
+            ConsoleRoute(
+                "POST",
+                "/rates/import",
+                "proposeRates",
+                StaffPermission.PROPOSE,
+                self.import_rates,
+                upload_bytes_max=RATE_FILE_BYTES_MAX,
+            ),
         ]
 
 

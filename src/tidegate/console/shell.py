@@ -30,8 +30,8 @@ from tidegate.infra.http.routing import Route
 from tidegate.infra.page.cookie import Cookie, CookieLines
 from tidegate.infra.page.csrf import Csrf
 from tidegate.infra.page.form import Form
-from tidegate.infra.page.response import File, Html, see_other
-from tidegate.infra.page.router import PageRequest, PageRoute, PageRouter
+from tidegate.infra.page.response import Html, see_other
+from tidegate.infra.page.router import PageAnswer, PageRequest, PageRoute, PageRouter
 from tidegate.infra.page.site import Site
 from tidegate.member.limit import SignInLimit
 from tidegate.member.model import MemberSession
@@ -80,7 +80,7 @@ class ConsoleVisitor:
         return is_granted(self.staff.role, wanted)
 
 
-ConsoleHandler = Callable[[ConsoleVisitor], Awaitable[Html | File]]
+ConsoleHandler = Callable[[ConsoleVisitor], Awaitable[PageAnswer]]
 
 
 @dataclass(frozen=True)
@@ -134,8 +134,8 @@ class ConsoleShell:
             for row in table
         )  # fmt: skip
 
-    def _guarded(self, row: ConsoleRoute) -> Callable[[PageRequest], Awaitable[Html | File]]:
-        async def handle(request: PageRequest) -> Html | File:
+    def _guarded(self, row: ConsoleRoute) -> Callable[[PageRequest], Awaitable[PageAnswer]]:
+        async def handle(request: PageRequest) -> PageAnswer:
             visitor = await self._visitor(request, row.permission)
             if isinstance(visitor, Html):
                 return visitor

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from tidegate.approval import store as approval_store
 from tidegate.bank_file.suspense import list_candidates
-from tidegate.console import work_store
 from tidegate.console.proposing import propose
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Problem, Refusal
 from tidegate.dashboard.paging import number_in
 from tidegate.infra.page.response import Html
+from tidegate.intake import store as intake_store
 from tidegate.intake import suspense_store
 from tidegate.intake.model import SuspenseReceipt
 from tidegate.release.arguments import AssignArguments
@@ -19,6 +19,7 @@ from tidegate.staff.permission import StaffPermission
 
 PAGE = 100
 FIELD_CHARS_MAX = 100
+SUBJECT_CHARS_MAX = 300
 
 
 @dataclass(frozen=True)
@@ -26,13 +27,26 @@ class SuspensePages:
     shell: ConsoleShell
 
     async def show_list(self, visitor: ConsoleVisitor) -> Html:
+        return await self._list(visitor)
+
+    async def _list(self, visitor: ConsoleVisitor, wrong: Refusal | None = None) -> Html:
         async with self.shell.db.connection() as tx:
             found = await suspense_store.list_open(tx, limit=PAGE)
-            quarantined = await work_store.list_quarantined(tx, limit=PAGE)
+            quarantined = await intake_store.list_quarantined(tx, limit=PAGE)
+            proposed = {one.subject for one in await approval_store.list_of_staff(tx, is_open=True, limit=PAGE)}
         return self.shell.page(
             visitor, "suspense_list.html", title="Suspense & quarantine", section="Suspense & quarantine", found=found,
             quarantined=[(one, (one.body or b"").decode("utf-8", "replace")) for one in quarantined],
+            proposed=proposed, wrong=wrong, status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409,
         )  # fmt: skip
+
+    async def close_quarantine(self, visitor: ConsoleVisitor) -> Html:
+        try:
+            return await propose(
+                self.shell, visitor, "quarantine.close", "", visitor.form.get("subject", "")[:SUBJECT_CHARS_MAX]
+            )
+        except (Invalid, ChangedElsewhere, Conflict) as wrong:
+            return await self._list(visitor, wrong)
 
     async def show(self, visitor: ConsoleVisitor) -> Html:
         return await self._page(visitor)
@@ -77,6 +91,13 @@ class SuspensePages:
         at = "/suspense/{receipt}"
         return [
             ConsoleRoute("GET", "/suspense", "showSuspense", StaffPermission.SEE, self.show_list),
+            ConsoleRoute(
+                "POST",
+                "/suspense/quarantine/close",
+                "closeQuarantine",
+                StaffPermission.PROPOSE,
+                self.close_quarantine,
+            ),
             ConsoleRoute("GET", at, "showSuspenseReceipt", StaffPermission.SEE, self.show),
             ConsoleRoute("POST", at, "decideSuspense", StaffPermission.PROPOSE, self.decide),
         ]

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import quote
 
 from tidegate.alarm import health_store
-from tidegate.audit import chain, chain_store
-from tidegate.audit import store as audit
-from tidegate.console.book_pages import download
+from tidegate.audit import chain, chain_store, export
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import Conflict
-from tidegate.core.ids import PLATFORM_BUSINESS_ID
 from tidegate.dashboard.paging import number_in
 from tidegate.infra import lease_store
-from tidegate.infra.page.response import File, Html
+from tidegate.infra.http import csv_text
+from tidegate.infra.http.operation import Csv, Stream
+from tidegate.infra.page.response import Html, StreamedFile
 from tidegate.staff import store as staff_store
 from tidegate.staff.permission import StaffPermission
-from tidegate.webhook import log_store
-from tidegate.webhook.model import EVENT_CHANNEL
-from tidegate.webhook.queue_store import DELIVER
+from tidegate.webhook import work
 
 PAGE = 100
-EXPORTED_MAX = 100_000
 PART_CHARS_MAX = 100
-# A cell that begins with one of these is taken for a formula by a spreadsheet.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True)
@@ -48,21 +40,13 @@ class WorkPages:
         return self.shell.page(visitor, "jobs.html", title="Jobs", section="Jobs", failed=found)
 
     async def retry(self, visitor: ConsoleVisitor) -> Html:
-        """As `tidegate job retry`: within seconds, while a worker runs."""
-        form = visitor.form
-        kind, business_id, id_ = (form.get(name, "")[:200] for name in ("kind", "business", "id"))
-        async with self.shell.db.transaction() as tx:
-            released = await lease_store.retry(tx, kind, business_id=business_id, id_=id_)
-            if not released:
-                raise Conflict("this work is running, or has been done; look again")
-            if kind == DELIVER:
-                for business, delivery_id in released:
-                    await log_store.resend(tx, business, int(delivery_id), now=self.shell.clock.now_of(business))
-            await audit.insert(
-                tx, business_id, visitor.by, action="job.retried", subject=id_, details={"kind": kind},
-                now=visitor.now,
-            )  # fmt: skip
-        self.shell.db.notify(EVENT_CHANNEL)
+        """Within seconds, while a worker runs."""
+        kind, business_id, id_ = (visitor.form.get(name, "")[:200] for name in ("kind", "business", "id"))
+        done = await work.retry(
+            self.shell.db, kind, business_id=business_id, id_=id_, by=visitor.by, clock=self.shell.clock
+        )
+        if not done:
+            raise Conflict("this work is running, or has been done; look again")
         return self.shell.to("/jobs?said=done")
 
     async def show_audit(self, visitor: ConsoleVisitor) -> Html:
@@ -93,24 +77,11 @@ class WorkPages:
     async def verify(self, visitor: ConsoleVisitor) -> Html:
         return await self._audit(visitor, await chain.verify_all(self.shell.db, now=visitor.now))
 
-    async def export(self, visitor: ConsoleVisitor) -> Html | File:
-        """The newest, with the heads of the chains below."""
-        async with self.shell.db.transaction() as tx:
-            rows = await chain_store.list_trail(tx, business_id=None, subject="", before=None, limit=EXPORTED_MAX)
-            chains = await chain_store.list_chains(tx)
-            await audit.insert(
-                tx, PLATFORM_BUSINESS_ID, visitor.by, action="audit.exported", subject="audit",
-                details={"rows": len(rows)}, now=visitor.now,
-            )  # fmt: skip
-        text = io.StringIO()
-        lines = csv.writer(text)
-        lines.writerow(["business", "id", "actor", "origin", "action", "subject", "details", "at"])
-        lines.writerows(
-            [_cell(str(value if value is not None else "")) for value in (*row[:-1], row.created_at.isoformat())]
-            for row in rows
-        )
-        lines.writerows(["chain", business_id, position, head.hex()] for business_id, _, position, head in chains)
-        return download(text, "audit.csv")
+    async def export(self, visitor: ConsoleVisitor) -> StreamedFile:
+        """All of it, with the heads of the chains below."""
+        await export.note(self.shell.db, by=visitor.by, now=visitor.now)
+        stream = Stream(export.rows(self.shell.db), "audit.csv")
+        return StreamedFile(stream, Csv.content_type, csv_text.row(export.COLUMNS), visitor.staff.member.id)
 
     def routes(self) -> list[ConsoleRoute]:
         return [
@@ -121,10 +92,6 @@ class WorkPages:
             ConsoleRoute("POST", "/audit/verify", "verifyAudit", StaffPermission.CHECK, self.verify),
             ConsoleRoute("POST", "/audit/export", "exportAudit", StaffPermission.EXPORT, self.export),
         ]
-
-
-def _cell(text: str) -> str:
-    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def _before_in(text: str) -> tuple[datetime, int] | None:

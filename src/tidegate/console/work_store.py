@@ -1,4 +1,4 @@
-"""SQL of refunds, returns, quarantined notifications, rates and takings, as the operator sees them."""
+"""SQL of refunds, rates and takings, as the operator sees them."""
 
 from __future__ import annotations
 
@@ -7,34 +7,6 @@ from typing import NamedTuple
 
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
-
-
-class StuckReturn(NamedTuple):
-    business_id: str
-    reference: str
-    rail: str
-    amount: Money
-    status: str
-    failure: str | None
-    asked_at: datetime
-
-
-async def list_returns(tx: Tx, *, before: datetime, limit: int) -> list[StuckReturn]:
-    """Failed, or without an end since long."""
-    rows = await tx.fetch(
-        """
-        SELECT business_id, reference, rail, currency, amount_minor, status, failure, asked_at FROM money_return
-         WHERE status = 'failed' OR (next_try_at IS NOT NULL AND asked_at < $1) ORDER BY asked_at LIMIT $2
-        """,
-        before, limit,
-    )  # fmt: skip
-    return [
-        StuckReturn(
-            row["business_id"], row["reference"], row["rail"], _money(row), row["status"], row["failure"],
-            row["asked_at"],
-        )
-        for row in rows
-    ]  # fmt: skip
 
 
 class StuckRefund(NamedTuple):
@@ -67,25 +39,6 @@ async def list_refunds(tx: Tx, *, before: datetime, limit: int) -> list[StuckRef
         )
         for row in rows
     ]  # fmt: skip
-
-
-class QuarantinedNotice(NamedTuple):
-    rail: str
-    id: str
-    note: str | None
-    received_at: datetime
-    body: bytes | None
-
-
-async def list_quarantined(tx: Tx, *, limit: int) -> list[QuarantinedNotice]:
-    rows = await tx.fetch(
-        """
-        SELECT rail, id, note, received_at, substr(body, 1, 16000) AS body FROM notification
-         WHERE state = 'quarantined' ORDER BY received_at LIMIT $1
-        """,
-        limit,
-    )
-    return [QuarantinedNotice(**row) for row in rows]
 
 
 class RateRow(NamedTuple):

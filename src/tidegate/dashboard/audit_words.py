@@ -53,6 +53,7 @@ ACTIONS = {
     "refund.limits": ActionWords("changed the refund limits", "/settings"),
     "refund.proposed": ActionWords("asked for a refund of", _PAYMENT),
     "refund.started": ActionWords("started a refund of", _REFUND),
+    "return.ended": ActionWords("ended a return by hand"),
     "suspense.assigned": ActionWords("gave money without an owner to this business"),
     "suspense.closed": ActionWords("closed money without an owner"),
     "suspense.returned": ActionWords("sent money without an owner back"),
@@ -83,6 +84,7 @@ RELEASES = {
     "merchant.roll": "to replace an API key",
     "merchant.settings": "to change the settings",
     "refund.create": "to refund",
+    "return.end": "to end a return by hand",
     "suspense.assign": "to give money without an owner to this business",
     "suspense.close": "to close money without an owner",
     "suspense.return": "to send money without an owner back",
@@ -95,7 +97,7 @@ ACTIONS |= {
 }
 # Of the filter: the beginnings of the actions.
 GROUPS = {
-    "refunds": ("Refunds", ("refund.",)),
+    "refunds": ("Refunds", ("refund.", "return.")),
     "team": ("Team", ("team.",)),
     "keys": ("API keys", ("key.",)),
     "webhooks": ("Webhooks", ("webhook.",)),

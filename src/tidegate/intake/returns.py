@@ -6,9 +6,13 @@ from datetime import datetime
 
 import structlog
 
+from tidegate.audit import store as audit
+from tidegate.audit.model import Actor
 from tidegate.collection import settle as inflow
 from tidegate.collection import store as collection_store
 from tidegate.core.clock import Clock
+from tidegate.core.errors import NotFound
+from tidegate.infra.also import Also, nothing_else
 from tidegate.infra.leased_work import RoundResult
 from tidegate.ledger import postings
 from tidegate.money_return import commands as money_return
@@ -16,6 +20,7 @@ from tidegate.money_return import store
 from tidegate.rail.deps import PaymentDeps
 from tidegate.rail.interface import ReturnMoney
 from tidegate.rail.state import Failed, Succeeded
+from tidegate.webhook.model import EVENT_CHANNEL
 
 log = structlog.get_logger("returns")
 
@@ -52,6 +57,32 @@ async def confirm(
     async with deps.db.connection() as tx:
         await store.confirm(tx, business_id, reference, journal, sent_as=sent_as, now=now)
     return True
+
+
+async def end_by_hand(
+    deps: PaymentDeps, business_id: str, reference: str, *, note: str, by: Actor, now: datetime,
+    also: Also = nothing_else,
+) -> str:  # fmt: skip
+    """The operator has paid it back by another way, and says how: booked as if the rail had confirmed it."""
+    async with deps.db.transaction() as tx:
+        await also(tx)
+        known = await store.lock(tx, business_id, reference)
+        if known is None:
+            raise NotFound("there is no such return, or it has ended")
+        sent_as = f"by hand/{reference}"
+        if known.collection_id is not None:
+            collection = await collection_store.find_by_id(tx, business_id, known.collection_id)
+            assert collection is not None
+            await inflow.confirm_return_in(tx, collection, sent_as=sent_as, now=now)
+        else:
+            journal = postings.return_done(cause=reference, returned=known.amount, event_at=now)
+            await store.confirm(tx, business_id, reference, journal, sent_as=sent_as, now=now)
+        await audit.insert(
+            tx, business_id, by, action="return.ended", subject=reference,
+            details={"amount": str(known.amount), "why": note}, now=now,
+        )  # fmt: skip
+    deps.db.notify(EVENT_CHANNEL)
+    return reference
 
 
 async def fail(deps: PaymentDeps, rail: str, business_id: str, reference: str, *, why: str) -> bool:

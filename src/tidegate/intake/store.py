@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 
@@ -12,6 +13,35 @@ from tidegate.ledger.model import Journal
 from tidegate.payment.change import Receipt
 from tidegate.rail.event import MoneyArrived
 from tidegate.rail.notification import AlreadyReceived, NotificationRef
+
+
+class QuarantinedNotice(NamedTuple):
+    rail: str
+    id: str
+    note: str | None
+    received_at: datetime
+    body: bytes | None
+
+
+async def list_quarantined(tx: Tx, *, limit: int) -> list[QuarantinedNotice]:
+    rows = await tx.fetch(
+        """
+        SELECT rail, id, note, received_at, substr(body, 1, 16000) AS body FROM notification
+         WHERE state = 'quarantined' ORDER BY received_at LIMIT $1
+        """,
+        limit,
+    )
+    return [QuarantinedNotice(**row) for row in rows]
+
+
+async def close_quarantined(tx: Tx, rail: str, notification_id: str) -> bool:
+    done = await tx.fetchval(
+        """
+        UPDATE notification SET state = 'done' WHERE rail = $1 AND id = $2 AND state = 'quarantined' RETURNING true
+        """,
+        rail, notification_id,
+    )  # fmt: skip
+    return done is True
 
 
 async def note(tx: Tx, ref: NotificationRef, *, state: str, note: str | None, now: datetime) -> bool:

@@ -71,9 +71,9 @@ async def get(db: Database, business_id: str) -> Business:
 
 async def change(
     db: Database, business_id: str, changes: dict[str, Any], *, now: datetime, by: Actor = OPERATOR,
-    also: Also = nothing_else,
+    also: Also = nothing_else, why: str | None = None,
 ) -> Business:  # fmt: skip
-    """With its row in the audit trail: before → after."""
+    """With its row in the audit trail: before → after, and why."""
     async with db.transaction() as tx:
         await also(tx)
         before = await store.find_business(tx, business_id) or _no_business(business_id)
@@ -81,11 +81,18 @@ async def change(
         if business is None:
             return _no_business(business_id)
         given = [name for name, value in changes.items() if value is not None and hasattr(before, name)]
-        details = {name: [getattr(before, name), getattr(business, name)] for name in given}
+        details: dict[str, Any] = {name: [getattr(before, name), getattr(business, name)] for name in given}
+        if why:
+            details["why"] = why
         await audit.insert(
             tx, business_id, by, action="business.changed", subject=business_id, details=details, now=now
         )
     return business
+
+
+async def suspend(db: Database, business_id: str, why: str, *, by: Actor, now: datetime) -> Business:
+    """Stops money, so one person does it. The reason is kept with the business until it is reinstated."""
+    return await change(db, business_id, {"status": "suspended", "suspended_for": why}, by=by, now=now, why=why)
 
 
 async def set_logo(db: Database, business_id: str, body: bytes, *, now: datetime) -> Business:

@@ -87,6 +87,8 @@ class Business:
     # Every member of its dashboard needs a second factor.
     two_step_for_all: bool
     created_at: datetime
+    # Why the operator suspended it; None while it is active.
+    suspended_for: str | None = None
 
     @property
     def is_active(self) -> bool:

@@ -92,7 +92,8 @@ async def update_business(tx: Tx, business_id: str, *, changes: dict[str, Any], 
                support_url = nullif(coalesce($15, support_url), ''),
                inflow_name_policy = coalesce($16, inflow_name_policy), time_zone = coalesce($17, time_zone),
                checkout_origins = coalesce($18, checkout_origins),
-               receipts_by_mail = coalesce($19, receipts_by_mail), two_step_for_all = coalesce($20, two_step_for_all)
+               receipts_by_mail = coalesce($19, receipts_by_mail), two_step_for_all = coalesce($20, two_step_for_all),
+               suspended_for = CASE WHEN $4 IS NULL THEN suspended_for ELSE $21 END
          WHERE id = $1 AND id <> '000000000000000000000000'
         RETURNING business,
             ARRAY(SELECT fee_rule FROM fee_rule WHERE business_id = $1 AND ended_at IS NULL) AS rules
@@ -102,7 +103,7 @@ async def update_business(tx: Tx, business_id: str, *, changes: dict[str, Any], 
         changes.get("redirect_hosts"), changes.get("variance_policy"), changes.get("variance_tolerance_minor"), now,
         changes.get("accent"), changes.get("support_email"), changes.get("support_phone"), changes.get("support_url"),
         changes.get("inflow_name_policy"), changes.get("time_zone"), changes.get("checkout_origins"),
-        changes.get("receipts_by_mail"), changes.get("two_step_for_all"),
+        changes.get("receipts_by_mail"), changes.get("two_step_for_all"), changes.get("suspended_for"),
     )  # fmt: skip
     return business_of(row["business"], row["rules"]) if row else None
 
@@ -311,6 +312,7 @@ def business_of(row: Row, rules: list[Row]) -> Business:
         time_zone=row["time_zone"],
         receipts_by_mail=row["receipts_by_mail"],
         two_step_for_all=row["two_step_for_all"],
+        suspended_for=row["suspended_for"],
         created_at=row["created_at"],
     )
 

@@ -102,6 +102,7 @@ CREATE TABLE business (
     name                     text        NOT NULL,
     email                    text        NOT NULL,
     status                   text        NOT NULL DEFAULT 'active',
+    suspended_for            text,
     rate_per_second          integer     NOT NULL DEFAULT 50,
     rate_burst               integer     NOT NULL DEFAULT 100,
     session_minutes          integer     NOT NULL DEFAULT 120,
@@ -140,6 +141,7 @@ CREATE TABLE business (
 );
 COMMENT ON TABLE business IS 'A merchant and its settings. `number` is internal: it picks the slot of the rate limit.';
 COMMENT ON COLUMN business.inflow_name_policy IS 'What is done with an inflow whose recipient is not the same name: hold waits for a decision where the name is close or missing, strict returns it at once.';
+COMMENT ON COLUMN business.suspended_for IS 'Why the operator suspended it; NULL while it is active.';
 COMMENT ON COLUMN business.checkout_origins IS 'Origins whose pages may show its checkout in a frame.';
 COMMENT ON COLUMN business.two_step_for_all IS 'Whether every member needs a second factor to sign in to the dashboard, whatever the role.';
 COMMENT ON COLUMN business.accent IS 'The accent colour of its pages; NULL for the default.';
@@ -354,6 +356,24 @@ COMMENT ON TABLE card_pause IS 'Since when a business takes no cards, because st
 CREATE UNIQUE INDEX card_pause_one_open ON card_pause (business_id) WHERE lifted_at IS NULL;
 
 GRANT SELECT, INSERT, UPDATE ON card_pause TO tidegate_app;
+
+CREATE TABLE rail_pause (
+    business_id text        NOT NULL CONSTRAINT rail_pause_business_fk REFERENCES business (id),
+    id          bigint      GENERATED ALWAYS AS IDENTITY,
+    rail        text        NOT NULL,
+    reason      text        NOT NULL,
+    paused_by   text        NOT NULL,
+    paused_at   timestamptz NOT NULL,
+    lifted_by   text,
+    lifted_at   timestamptz,
+    CONSTRAINT rail_pause_pk PRIMARY KEY (business_id, id),
+    CONSTRAINT rail_pause_is_of_the_platform CHECK (business_id = '000000000000000000000000'),
+    CONSTRAINT rail_pause_is_lifted_by_somebody CHECK ((lifted_at IS NULL) = (lifted_by IS NULL))
+);
+COMMENT ON TABLE rail_pause IS 'Since when no new payment goes by a rail and its refunds and returns wait, because an operator paused it; and who lifted it.';
+CREATE UNIQUE INDEX rail_pause_one_open ON rail_pause (business_id, rail) WHERE lifted_at IS NULL;
+
+GRANT SELECT, INSERT, UPDATE ON rail_pause TO tidegate_app;
 
 
 -- Proof
@@ -1528,6 +1548,8 @@ CREATE INDEX suspense_decision_by_receipt ON suspense_decision (receipt_id);
 CREATE INDEX suspense_decision_by_transaction ON suspense_decision (rail, transaction_id);
 
 GRANT SELECT, INSERT ON notification, receipt TO tidegate_app;
+-- An operator closes what was quarantined.
+GRANT UPDATE (state) ON notification TO tidegate_app;
 GRANT SELECT ON suspense_decision TO tidegate_app;
 
 

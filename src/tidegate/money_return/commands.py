@@ -44,7 +44,9 @@ async def _send(deps: PaymentDeps, record_end: RecordEnd, lease: Lease, now: dat
 
 
 async def _ask(deps: PaymentDeps, rail_name: str, money: ReturnMoney, now: datetime) -> PayoutState | None:
-    """None when the rail did not answer, or not yet: it may have done the work."""
+    """None when the rail did not answer, or not yet: it may have done the work. A rail that is paused is not asked."""
+    if rail_name in deps.paused.names:
+        return None
     try:
         return await deps.rail(rail_name).send_back(money, now=now)
     except (RailTimeout, RailBusy, RailRefused) as error:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from tidegate.core.money import Currency, Money
-from tidegate.infra.db import Tx
+from tidegate.infra.db import Row, Tx
 from tidegate.infra.leased_work import DueRow
 from tidegate.ledger.model import Journal
 from tidegate.money_return.model import KnownReturn
@@ -78,14 +78,28 @@ async def find(tx: Tx, business_id: str, reference: str, *, rail: str) -> KnownR
         """,
         business_id, reference, rail,
     )  # fmt: skip
-    if row is None:
-        return None
+    return _known(business_id, reference, row) if row else None
+
+
+def _known(business_id: str, reference: str, row: Row) -> KnownReturn:
     return KnownReturn(
         business_id=business_id,
         reference=reference,
         amount=Money(row["amount_minor"], Currency(row["currency"])),
         collection_id=row["collection_id"],
     )
+
+
+async def lock(tx: Tx, business_id: str, reference: str) -> KnownReturn | None:
+    """None when it has ended."""
+    row = await tx.fetchrow(
+        """
+        SELECT amount_minor, currency, collection_id FROM money_return
+         WHERE business_id = $1 AND reference = $2 AND status <> 'confirmed' FOR NO KEY UPDATE
+        """,
+        business_id, reference,
+    )  # fmt: skip
+    return _known(business_id, reference, row) if row else None
 
 
 async def confirm(tx: Tx, business_id: str, reference: str, journal: Journal, *, sent_as: str, now: datetime) -> bool:

@@ -373,7 +373,7 @@ def _rail_of(deps: PaymentDeps, attempt: Attempt) -> Rail:
 def _offer_for(deps: PaymentDeps, snapshot: PaymentSnapshot, method: Method, choice: str | None) -> RailOffer:
     if method not in snapshot.payment.order.methods:
         raise Invalid(Problem("type", "is not offered for this payment"))
-    offer = choose(deps.rails, method, price_of(snapshot, method), choice)
+    offer = choose(deps.open_rails, method, price_of(snapshot, method), choice)
     if offer is None:
         raise Conflict("no rail takes this method at the moment; choose another one")
     return offer
@@ -381,9 +381,8 @@ def _offer_for(deps: PaymentDeps, snapshot: PaymentSnapshot, method: Method, cho
 
 def offers_of(deps: PaymentDeps, snapshot: PaymentSnapshot) -> dict[Method, MethodOffer]:
     """Of the payment's methods, those that some rail takes now."""
-    found = {
-        method: offer_of(deps.rails, method, price_of(snapshot, method)) for method in snapshot.payment.order.methods
-    }
+    rails = deps.open_rails
+    found = {method: offer_of(rails, method, price_of(snapshot, method)) for method in snapshot.payment.order.methods}
     return {method: offer for method, offer in found.items() if offer is not None}
 
 

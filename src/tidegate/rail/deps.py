@@ -14,6 +14,7 @@ from tidegate.infra.db import Database
 from tidegate.infra.keyed_batcher import KeyedBatcher
 from tidegate.mail.send import MailTransport
 from tidegate.rail.interface import Rail
+from tidegate.rail.pause import PausedRails
 from tidegate.retention_settings import RetentionDays
 
 
@@ -45,6 +46,12 @@ class PaymentDeps:
     mode: Mode = Mode.SANDBOX
     # What payers' links begin with.
     base_url: str = ""
+    paused: PausedRails = field(default_factory=PausedRails)
+
+    @property
+    def open_rails(self) -> dict[str, Rail]:
+        """For new payments and accounts: those that are not paused."""
+        return {name: rail for name, rail in self.rails.items() if name not in self.paused.names}
 
     def rail(self, name: str) -> Rail:
         """Of a recorded attempt, refund or return. Raises UnknownRail for one that is no longer configured."""

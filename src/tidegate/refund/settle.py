@@ -53,7 +53,9 @@ async def _ask_about(deps: PaymentDeps, lease: Lease, now: datetime) -> bool:
 
 
 async def _ask(deps: PaymentDeps, business_id: str, leg: Leg, now: datetime, *, is_first: bool) -> PayoutState | None:
-    """None when the rail did not answer, or not yet: it may have done the work."""
+    """None when the rail did not answer, or not yet: it may have done the work. A rail that is paused is not asked."""
+    if leg.rail in deps.paused.names:
+        return None
     money = RefundMoney(
         business_id=business_id, reference=leg.reference, transaction_id=leg.transaction_id, amount=leg.amount
     )

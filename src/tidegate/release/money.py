@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tidegate.collection import review, set_rate
 from tidegate.collection.rate import Rate
-from tidegate.intake import suspense
+from tidegate.intake import quarantine, returns, suspense
+from tidegate.rail import pause
 from tidegate.refund import commands as refunds
 from tidegate.refund.commands import ChosenRate
 from tidegate.refund.request import RefundRequest
@@ -52,6 +53,21 @@ async def return_suspense(run: ReleaseRun, _: NoArguments) -> object:
 
 async def close_suspense(run: ReleaseRun, _: NoArguments) -> object:
     return await suspense.close(run.deps.payment, int(run.subject), note=run.note, **run.common)
+
+
+async def close_quarantine(run: ReleaseRun, _: NoArguments) -> object:
+    rail, _slash, notification_id = run.subject.partition("/")
+    return await quarantine.close(run.deps.db, rail, notification_id, note=run.note, **run.common)
+
+
+async def end_return(run: ReleaseRun, _: NoArguments) -> object:
+    return await returns.end_by_hand(run.deps.payment, run.business_id, run.subject, note=run.note, **run.common)
+
+
+async def resume_rail(run: ReleaseRun, _: NoArguments) -> object:
+    await pause.resume(run.deps.db, run.subject, **run.common)
+    await run.deps.payment.paused.look(run.deps.db)
+    return run.subject
 
 
 async def refund(run: ReleaseRun, wanted: RefundWish) -> object:

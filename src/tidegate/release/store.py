@@ -89,6 +89,40 @@ async def version_of_person(tx: Tx, _business_id: str, email: str) -> int | None
     return found
 
 
+async def version_of_quarantined(tx: Tx, _business_id: str, subject: str) -> int | None:
+    found: int | None = await tx.fetchval(
+        """
+        SELECT CASE WHEN state = 'quarantined' THEN 0 ELSE 1 END FROM notification
+         WHERE rail = split_part($1, '/', 1) AND id = substr($1, position('/' IN $1) + 1)
+        """,
+        subject,
+    )
+    return found
+
+
+async def version_of_return(tx: Tx, business_id: str, reference: str) -> int | None:
+    found: int | None = await tx.fetchval(
+        """
+        SELECT CASE WHEN status = 'confirmed' THEN 1 ELSE 0 END FROM money_return
+         WHERE business_id = $1 AND reference = $2
+        """,
+        business_id, reference,
+    )  # fmt: skip
+    return found
+
+
+async def version_of_pause(tx: Tx, business_id: str, rail: str) -> int | None:
+    """None for a rail that was never paused."""
+    found: int | None = await tx.fetchval(
+        """
+        SELECT max(CASE WHEN lifted_at IS NULL THEN id ELSE -id END) FROM rail_pause
+         WHERE business_id = $1 AND rail = $2
+        """,
+        business_id, rail,
+    )  # fmt: skip
+    return found
+
+
 async def version_of_suspense(tx: Tx, business_id: str, receipt_id: str) -> int | None:
     """0 while it is in suspense: what is decided about it is decided once."""
     found: int | None = await tx.fetchval(

@@ -65,6 +65,19 @@ RELEASES: dict[str, Release] = {
     "refund.create": Release(
         arguments.RefundWish, store.version_of_refundable, money.refund, arguments.refund_words, _refund_page
     ),
+    "quarantine.close": Release(
+        NoArguments, store.version_of_quarantined, money.close_quarantine,
+        lambda _: "Close a notification in quarantine: the rail has said what is right", lambda _: "/suspense",
+        is_of_platform=True,
+    ),
+    "return.end": Release(
+        NoArguments, store.version_of_return, money.end_return,
+        lambda _: "End a return by hand: it was paid back by another way", lambda _: "/stuck",
+    ),
+    "rail.resume": Release(
+        NoArguments, store.version_of_pause, money.resume_rail, lambda _: "Let payments, refunds and returns go by a "
+        "rail again", lambda _: "/rails", is_of_platform=True,
+    ),
     "rate.set": Release(
         arguments.RateArguments, store.version_of_rate, money.set_one_rate, arguments.rate_words, _rate_page,
         is_of_platform=True,

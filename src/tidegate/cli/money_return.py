@@ -1,0 +1,83 @@
+"""`tidegate return`: money on its way back that a rail has not confirmed."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import click
+from rich.table import Table
+
+from tidegate.audit.model import OPERATOR
+from tidegate.cli.console import as_json_option, out, plain, print_json, show_table, speaks_plainly
+from tidegate.cli.operator import ago, limit_option, with_payment_deps, words
+from tidegate.cli.release import by_option, known, released
+from tidegate.core.clock import Clock
+from tidegate.intake import ask_again
+from tidegate.money_return import list_store
+from tidegate.money_return.list_store import StuckReturn
+from tidegate.rail.deps import PaymentDeps
+
+
+@click.group(name="return")
+def return_() -> None:
+    """Returns to payers: list those without an end, ask the rail again, end one by hand."""
+
+
+@return_.command(name="list")
+@click.option("--older-than-minutes", type=click.IntRange(0, 525_600), default=30, show_default=True)
+@limit_option
+@as_json_option
+@speaks_plainly
+def list_(older_than_minutes: int, limit: int, as_json: bool) -> None:
+    """List returns that failed, or have no answer of their rail, the oldest first."""
+
+    async def run(deps: PaymentDeps, clock: Clock) -> tuple[list[StuckReturn], Clock]:
+        before = clock.now() - timedelta(minutes=older_than_minutes)
+        async with deps.db.connection() as tx:
+            return await list_store.list_stuck(tx, before=before, limit=limit), clock
+
+    found, clock = with_payment_deps(run)
+    if as_json:
+        print_json(
+            [
+                {"businessId": one.business_id, "reference": one.reference, "rail": one.rail,
+                 "amount": str(one.amount), "status": one.status, "failure": one.failure}
+                for one in found
+            ]
+        )  # fmt: skip
+        return
+    table = Table("Return", "Business", "Rail", "Amount", "State", "Since")
+    for one in found:
+        state = one.status + (f": {one.failure}" if one.failure else "")
+        since = ago(one.asked_at, clock.now_of(one.business_id))
+        table.add_row(one.reference, one.business_id, one.rail, str(one.amount), plain(state), since)
+    show_table(table, "[green]✓[/] Every return is done.")
+
+
+@return_.command()
+@click.argument("business_id", metavar="BUSINESS")
+@click.argument("reference")
+@click.option("--rail", required=True, help="Of the return; `tidegate return list` shows it.")
+@speaks_plainly
+def ask(business_id: str, reference: str, rail: str) -> None:
+    """Ask the rail about a return at once."""
+
+    async def run(deps: PaymentDeps, clock: Clock) -> None:
+        await ask_again.ask(
+            deps.db, "return", business_id, reference, rail=rail, by=OPERATOR, now=clock.now_of(business_id)
+        )
+
+    with_payment_deps(run)
+    out.print("[green]✓[/] asked within seconds, while a `tidegate worker` runs.")
+
+
+@return_.command()
+@click.argument("business_id", metavar="BUSINESS")
+@click.argument("reference")
+@click.option("--note", required=True, metavar="TEXT", help="How it was paid back; kept in the audit trail.")
+@by_option
+@speaks_plainly
+def end(business_id: str, reference: str, note: str, by: str | None) -> None:
+    """End a return by hand: you have paid it back by another way. It is booked as done."""
+    released(known("return.end", business_id, reference, why=words("--note", note)), by=by)
+    out.print(f"[green]✓[/] {plain(reference)} is done.")

@@ -1,0 +1,124 @@
+"""What else is decided about a merchant: its settings, its owners, a person's lost factors, a key that leaked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidegate.console.merchants import MerchantPages, limits_in
+from tidegate.console.proposing import propose
+from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
+from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Problem
+from tidegate.core.ids import Mode
+from tidegate.dashboard.paging import number_in
+from tidegate.embed.frame import parse_origin
+from tidegate.infra.page.response import Html
+from tidegate.member.model import email_in
+from tidegate.merchant import commands
+from tidegate.merchant.model import NamePolicy
+from tidegate.release import commands as releases
+from tidegate.release.arguments import SettingArguments
+from tidegate.staff.permission import StaffPermission
+
+VARIANCE_POLICIES = ("accept", "top_up", "return")
+TOLERANCE_DIGITS_MAX = 12
+LINES_MAX = 20
+HOST_CHARS_MAX = 253
+
+
+@dataclass(frozen=True)
+class MerchantRightPages:
+    shell: ConsoleShell
+    merchants: MerchantPages
+
+    async def change(self, visitor: ConsoleVisitor) -> Html:
+        business_id = visitor.request.path["business"]
+        business = await commands.get(self.shell.db, business_id)
+        try:
+            wanted = settings_in(visitor, self.shell.mode)
+            changed = {
+                name: value for name, value in wanted.changes.items() if _differs(value, getattr(business, name))
+            }
+            if not changed:
+                raise Invalid(Problem("rate", "Nothing differs from what is set."))
+            return await propose(
+                self.shell, visitor, "merchant.settings", business_id, business_id,
+                arguments=SettingArguments(**changed),
+            )  # fmt: skip
+        except (Invalid, ChangedElsewhere, Conflict) as wrong:
+            return await self.merchants.page(visitor, business_id, wrong)
+
+    async def invite(self, visitor: ConsoleVisitor) -> Html:
+        return await self._about_person(visitor, "merchant.owner")
+
+    async def reset(self, visitor: ConsoleVisitor) -> Html:
+        return await self._about_person(visitor, "person.reset")
+
+    async def _about_person(self, visitor: ConsoleVisitor, command: str) -> Html:
+        business_id = visitor.request.path["business"]
+        try:
+            email = email_in(visitor.form.get("email", ""))
+            async with self.shell.db.connection() as tx:
+                version = await releases.version_of(tx, command, business_id, email)
+            return await propose(self.shell, visitor, command, business_id, email, version=version)
+        except NotFound:
+            return await self.merchants.page(
+                visitor, business_id, Invalid(Problem("email", "No person signs in with this address."))
+            )
+        except (Invalid, ChangedElsewhere, Conflict) as wrong:
+            return await self.merchants.page(visitor, business_id, wrong)
+
+    async def revoke_key(self, visitor: ConsoleVisitor) -> Html:
+        """Stops what the key does, so one person does it."""
+        business_id, number = visitor.request.path["business"], number_in(visitor.form.get("key", ""))
+        if number is None:
+            raise NotFound("this merchant has no such key")
+        await commands.revoke_key(self.shell.db, business_id, number, by=visitor.by, now=visitor.now)
+        return self.shell.to(f"/merchants/{business_id}?said=done")
+
+    def routes(self) -> list[ConsoleRoute]:
+        at = "/merchants/{business}"
+        return [
+            ConsoleRoute("POST", f"{at}/settings", "proposeSettings", StaffPermission.PROPOSE, self.change),
+            ConsoleRoute("POST", f"{at}/owner", "proposeOwner", StaffPermission.PROPOSE, self.invite),
+            ConsoleRoute("POST", f"{at}/reset", "proposeReset", StaffPermission.PROPOSE, self.reset),
+            ConsoleRoute("POST", f"{at}/keys/revoke", "revokeMerchantKey", StaffPermission.BRAKE, self.revoke_key),
+        ]
+
+
+def settings_in(visitor: ConsoleVisitor, mode: Mode) -> SettingArguments:
+    form, limits = visitor.form, limits_in(visitor)
+    tolerance, variance, names = (form.get(name, "") for name in ("tolerance", "variance", "names"))
+    if not (tolerance.isascii() and tolerance.isdigit() and len(tolerance) <= TOLERANCE_DIGITS_MAX):
+        raise Invalid(Problem("tolerance", "Enter whole minor units, such as 100 for 1.00."))
+    if variance not in VARIANCE_POLICIES or names not in set(NamePolicy):
+        raise Invalid(Problem("variance", "Choose one of the list."))
+    return SettingArguments(
+        rate_per_second=limits.rate_per_second,
+        rate_burst=limits.rate_burst,
+        variance_policy=variance,
+        variance_tolerance_minor=int(tolerance),
+        inflow_name_policy=names,
+        redirect_hosts=_hosts_in(form.get("hosts", "")),
+        checkout_origins=_origins_in(form.get("origins", ""), mode),
+    )
+
+
+def _hosts_in(text: str) -> list[str]:
+    hosts = text.lower().split()
+    if len(hosts) > LINES_MAX or any(len(host) > HOST_CHARS_MAX for host in hosts):
+        raise Invalid(Problem("hosts", f"At most {LINES_MAX} hosts of {HOST_CHARS_MAX} characters."))
+    return hosts
+
+
+def _origins_in(text: str, mode: Mode) -> list[str]:
+    origins = text.split()
+    if len(origins) > LINES_MAX:
+        raise Invalid(Problem("origins", f"At most {LINES_MAX} origins."))
+    try:
+        return [parse_origin(origin, mode) for origin in origins]
+    except ValueError as error:
+        raise Invalid(Problem("origins", f"An origin {error}.")) from None
+
+
+def _differs(wanted: object, set_: object) -> bool:
+    return (tuple(wanted) if isinstance(wanted, list) else wanted) != set_

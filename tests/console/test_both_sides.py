@@ -1,0 +1,115 @@
+"""What an operator does is in the console and on the command line: one table holds both sides, through one command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import click
+
+from console.test_staff_roles import table_of
+from tidegate.cli import main
+from tidegate.release.table import RELEASES
+from tidegate.runtime import Runtime
+
+
+class Action(NamedTuple):
+    # Of the table of releases, or the function that both sides call.
+    command: str
+    # The name of its form in the console, and its words on the command line.
+    route: str
+    words: str
+
+
+ACTIONS = (
+    Action("inflow.credit", "decideHeldInflow", "inflow credit"),
+    Action("inflow.return", "decideHeldInflow", "inflow return"),
+    Action("suspense.assign", "decideSuspense", "suspense assign"),
+    Action("suspense.return", "decideSuspense", "suspense return"),
+    Action("suspense.close", "decideSuspense", "suspense close"),
+    Action("quarantine.close", "closeQuarantine", "quarantine close"),
+    Action("return.end", "endReturn", "return end"),
+    Action("rail.resume", "resumeRail", "rail resume"),
+    Action("refund.create", "proposeRefund", "refund create"),
+    Action("rate.set", "proposeRate", "rate set"),
+    Action("rate.import", "proposeRates", "rate import"),
+    Action("account.approve", "proposeOnAccount", "account approve"),
+    Action("account.reinstate", "proposeOnAccount", "account reinstate"),
+    Action("merchant.settings", "proposeSettings", "merchant set"),
+    Action("merchant.settings", "proposeOnMerchant", "merchant set"),
+    Action("merchant.price", "proposeOnMerchant", "merchant fee"),
+    Action("merchant.owner", "proposeOwner", "dashboard invite"),
+    Action("person.reset", "proposeReset", "dashboard reset-factors"),
+    Action("staff.add", "proposeOnStaff", "staff add"),
+    Action("staff.remove", "proposeOnStaff", "staff remove"),
+    Action("release.commands.approve", "approveRelease", "approval approve"),
+    Action("release.commands.decline", "declineRelease", "approval decline"),
+    Action("release.commands.decline", "withdrawRelease", "approval decline"),
+    Action("merchant.commands.create", "createMerchant", "merchant create"),
+    Action("merchant.commands.suspend", "suspendMerchant", "merchant set"),
+    Action("merchant.commands.revoke_key", "revokeMerchantKey", "merchant keys revoke"),
+    Action("merchant.card_pause.pause", "pauseCards", "merchant cards pause"),
+    Action("merchant.card_pause.lift", "pauseCards", "merchant cards lift"),
+    Action("account.commands.decline", "brakeAccount", "account decline"),
+    Action("account.commands.suspend", "brakeAccount", "account suspend"),
+    Action("account.commands.close", "brakeAccount", "account close"),
+    Action("account.document.add", "addDocument", "account document add"),
+    Action("account.document.open_with_reason", "openDocument", "account document open"),
+    Action("rail.pause.pause", "pauseRail", "rail pause"),
+    Action("intake.ask_again.ask", "askRailAgain", "refund ask"),
+    Action("intake.ask_again.ask", "askRailAgain", "return ask"),
+    Action("webhook.work.retry", "retryJob", "job retry"),
+    Action("reconcile.commands.reconcile", "reconcile", "reconcile"),
+    Action("doctor.proof.prove", "proveBooks", "doctor"),
+    Action("ledger.books.trial_balance", "exportBooks", "doctor"),
+    Action("audit.chain.verify_all", "verifyAudit", "audit verify"),
+    Action("audit.export.rows", "exportAudit", "audit export"),
+)
+# A page of another kind.
+ONLY_IN_CONSOLE = {
+    "viewAsMerchant": "a page to look at",
+    "becomeStaff": "a page of the sandbox",
+}
+READS = ("list", "show", "statement", "match", "try", "verify-signature", "docs", "check", "files")
+ONLY_BY_COMMAND = {
+    "runs the deployment": {
+        "dev", "serve", "worker", "migrate", "init", "env", "reencrypt", "listen", "trigger", "sandbox trade", "console link",
+        "dashboard link", "emulate bank", "emulate pawapay", "emulate paystack",
+    },
+    "needs the machine's files": {
+        "bank import", "bank settle", "bank payout amend", "bank payout approve", "bank payout export",
+        "bank payout refuse",
+    },
+    "cannot be undone, and shows first what it would do": {"erase"},
+    "the merchant does it in its dashboard": {
+        "merchant keys create", "merchant keys roll", "link create", "link end", "events replay", "events resend",
+        "webhook add", "webhook remove", "webhook rotate", "webhook set", "webhook test",
+    },
+}  # fmt: skip
+
+
+def test_every_release_is_on_both_sides_or_says_why_not() -> None:
+    # A key is shown to the one who makes it.
+    assert RELEASES.keys() - {one.command for one in ACTIONS} == {"merchant.key", "merchant.roll"}
+
+
+async def test_every_form_of_the_console_is_a_command(runtime: Runtime) -> None:
+    forms = {row.name for row in table_of(runtime) if row.method == "POST"}
+    assert forms == {one.route for one in ACTIONS} | ONLY_IN_CONSOLE.keys()
+
+
+def test_every_command_that_changes_something_is_a_form_of_the_console() -> None:
+    alone = set().union(*ONLY_BY_COMMAND.values())
+    changing = {words for words in all_commands(main, []) if words.rpartition(" ")[2] not in READS}
+    assert changing == {one.words for one in ACTIONS} | alone
+
+
+def all_commands(command: click.Command, words: list[str]) -> Iterator[str]:
+    if not isinstance(command, click.Group):
+        yield " ".join(words)
+        return
+    context = click.Context(command)
+    for name in command.list_commands(context):
+        found = command.get_command(context, name)
+        assert found is not None
+        yield from all_commands(found, [*words, name])

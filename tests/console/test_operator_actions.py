@@ -1,0 +1,111 @@
+"""What operators do besides inflows: rails, returns, quarantine, cards, documents, the audit trail; on either side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.operating import Operator
+from console.people import SignedInStaff
+from console.test_releases import decide, open_approval
+from inflow import DIFFERENT, Inflows, credit
+
+pytestmark = pytest.mark.usefixtures("unlimited")
+
+
+@pytest.fixture
+def command_line(database_url: str, tmp_path: Path) -> Operator:
+    return Operator(database_url, tmp_path)
+
+
+async def test_a_rail_is_paused_by_one_and_resumed_by_two(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, command_line: Operator
+) -> None:
+    deps = inflows.runtime.deps
+    assert (await operator.send("/rails/sandbox/pause", at="/rails", reason="")).status_code == 422
+    assert (await operator.send("/rails/sandbox/pause", at="/rails", reason="it answers wrongly")).status_code == 303
+    await deps.paused.look(deps.db)
+    assert (deps.open_rails, list(deps.rails)) == ({}, ["sandbox"])
+    # Money that arrives is booked, what goes back waits.
+    await inflows.notify(credit("DE02120300000000202051"))
+    assert "it answers wrongly" in await command_line.said("rail", "list")
+    assert "paused already" in await command_line.refused("rail", "pause", "sandbox", "--reason", "again")
+    answer = await operator.send("/rails/sandbox/resume", at="/rails", why="it is mended")
+    assert answer.status_code == 303, answer.text
+    assert (await decide(approver, await open_approval(approver))).status_code == 303
+    await deps.paused.look(deps.db)
+    assert list(deps.open_rails) == ["sandbox"]
+
+
+async def test_a_return_without_an_end_is_ended_by_hand(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any, command_line: Operator
+) -> None:
+    number = await inflows.number()
+    for _ in range(2):
+        await inflows.notified(credit(number, payeeName=DIFFERENT))
+    await admin.execute(
+        "UPDATE money_return SET status = 'failed', failure = 'the account is closed', next_try_at = NULL"
+    )
+    first, second = [row["reference"] for row in await admin.fetch("SELECT reference FROM money_return ORDER BY id")]
+    at = f"/stuck/return/{inflows.shop.business_id}/{first}/end"
+    assert (await operator.send(at, at="/stuck", why="paid by hand, bank's id 4711")).status_code == 303
+    assert "its end is proposed" in (await operator.get("/stuck")).text
+    assert (await decide(approver, await open_approval(approver))).status_code == 303
+    assert (await inflows.journals())["return_done"] == 1
+    listed = await command_line.json("return", "list")
+    assert [one["reference"] for one in listed] == [second]
+    end = ("return", "end", inflows.shop.business_id, second, "--note", "paid by hand")
+    assert "is done" in await command_line.said(*end)
+    assert "has ended" in await command_line.refused(*end)
+    assert (await inflows.journals())["return_done"] == 2
+    assert await admin.fetchval("SELECT count(*) FROM event WHERE type = 'collection.returned'") == 2
+
+
+async def test_a_notification_in_quarantine_is_closed_with_what_the_rail_said(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any, command_line: Operator
+) -> None:
+    body = credit(await inflows.number())
+    await inflows.notify(body)
+    await inflows.notify({**body, "amountMinor": 1})
+    [notice] = await command_line.json("quarantine", "list")
+    subject = f"{notice['rail']}/{notice['id']}"
+    answer = await operator.send(
+        "/suspense/quarantine/close", at="/suspense", subject=subject, why="the first is right"
+    )
+    assert answer.status_code == 303, answer.text
+    assert (await decide(approver, await open_approval(approver))).status_code == 303
+    assert await command_line.json("quarantine", "list") == []
+    row = await admin.fetchrow("SELECT subject, details FROM audit WHERE action = 'quarantine.closed'")
+    assert (row["subject"], "the first is right" in row["details"]) == (subject, True)
+
+
+async def test_what_the_console_shows_is_on_the_command_line(
+    operator: SignedInStaff, inflows: Inflows, admin: Any, command_line: Operator, tmp_path: Path
+) -> None:
+    business_id = inflows.shop.business_id
+    assert "No alarm" in await command_line.said("alarm", "list")
+    await command_line.said("merchant", "cards", "pause", business_id, "--reason", "tried out")
+    assert "tried out" in (await operator.get(f"/merchants/{business_id}")).text
+    await command_line.said("merchant", "cards", "lift", business_id)
+    assert "not paused" in await command_line.refused("merchant", "cards", "lift", business_id)
+    suspended = ("merchant", "set", business_id, "--status", "suspended")
+    assert "Say why" in await command_line.refused(*suspended)
+    await command_line.said(*suspended, "--reason", "a complaint")
+    assert "Suspended: a complaint" in (await operator.get(f"/merchants/{business_id}")).text
+
+    account = await inflows.account()
+    picture, opened = tmp_path / "id.png", tmp_path / "opened.png"
+    picture.write_bytes(b"\x89PNG\r\n\x1a\n" + b"x" * 100)
+    await command_line.said("account", "document", "add", account.id, str(picture), "--name", "passport")
+    number = await admin.fetchval("SELECT id FROM account_document")
+    await command_line.said("account", "document", "open", account.id, str(number), str(opened), "--why", "a call")
+    assert opened.read_bytes() == picture.read_bytes()
+    assert "passport" in await command_line.said("account", "document", "list", account.id)
+
+    assert "document.opened" in await command_line.said("audit", "list", "--subject", account.id)
+    assert "as it was written" in await command_line.said("audit", "verify")
+    exported = tmp_path / "audit.csv"
+    await command_line.said("audit", "export", str(exported))
+    assert exported.read_text().count("document.opened") == 1
