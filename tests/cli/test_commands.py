@@ -54,7 +54,8 @@ def test_a_merchant_is_created_listed_changed_and_its_keys_rolled_and_revoked(da
     assert keys[0]["revokedAt"] is not None
     assert keys[2]["expiresAt"] is None
 
-    changed = tg("merchant", "set", business_id, "--status", "suspended", "--redirect-host", "Shop.Example.com")
+    suspended = ("--status", "suspended", "--reason", "unpaid")
+    changed = tg("merchant", "set", business_id, *suspended, "--redirect-host", "Shop.Example.com")
     assert (changed["status"], changed["redirectHosts"]) == ("suspended", ["shop.example.com"])
 
 

@@ -106,7 +106,17 @@ async def test_what_stops_money_is_done_by_one_and_its_end_is_proposed(
     operator: Operator, business_id: str, row: asyncpg.Connection
 ) -> None:
     of = "SELECT status, rate_per_second FROM business WHERE id = $1"
-    await operator.said("merchant", "set", business_id, "--status", "suspended", "--support-email", "help@example.com")
+    await operator.said(
+        "merchant",
+        "set",
+        business_id,
+        "--status",
+        "suspended",
+        "--reason",
+        "unpaid",
+        "--support-email",
+        "help@example.com",
+    )
     before = await row.fetchrow(of, business_id)
     assert before["status"] == "suspended"
     wanted = ("merchant", "set", business_id, "--status", "active", "--rate-per-second", "77", "--why", "paid")
