@@ -73,7 +73,8 @@ ONLY_IN_CONSOLE = {
 READS = ("list", "show", "statement", "match", "try", "verify-signature", "docs", "check", "files")
 ONLY_BY_COMMAND = {
     "runs the deployment": {
-        "dev", "serve", "worker", "migrate", "init", "env", "reencrypt", "listen", "trigger", "sandbox trade", "console link",
+        "dev", "serve", "worker", "migrate", "init", "env", "reencrypt", "listen", "trigger", "sandbox trade",
+        "console link",
         "dashboard link", "emulate bank", "emulate pawapay", "emulate paystack",
     },
     "needs the machine's files": {
