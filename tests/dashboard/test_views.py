@@ -12,7 +12,7 @@ from checkout.paying import card
 from conftest import MakeCheckout, MakeShop
 from dashboard.people import People, SignedInPerson
 from dashboard.test_roles import table_of
-from tidegate.dashboard.shell import page_of
+from tidegate.dashboard.signed_in import page_of
 from tidegate.member.permission import Role
 from tidegate.runtime import Runtime
 

@@ -10,8 +10,9 @@ from typing import Any, Protocol
 from tidegate.core.errors import Conflict, Invalid, NotFound, RateLimited, Refusal
 from tidegate.core.ids import Mode
 from tidegate.dashboard.form import scope_of
+from tidegate.dashboard.problem import problems_of
 from tidegate.dashboard.renderer import Renderer
-from tidegate.dashboard.shell import DEVICE_LASTS_S, problems_of
+from tidegate.dashboard.signed_in import DEVICE_LASTS_S
 from tidegate.infra.db import Database
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page.cookie import Cookie, CookieLines

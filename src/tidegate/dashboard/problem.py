@@ -1,0 +1,56 @@
+"""Refusals as pages say them: a title, and a sentence for each field."""
+
+from __future__ import annotations
+
+from tidegate.core.errors import Invalid, Problem, Refusal
+
+_TITLES = {
+    403: "You may not do this",
+    404: "There is nothing here",
+    409: "It has changed meanwhile",
+    429: "Too many tries",
+    503: "Not available right now",
+}
+
+
+def title_of(status: int) -> str:
+    return _TITLES.get(status, "This did not work")
+
+
+def problems_of(wrong: Refusal | None) -> list[tuple[str, str]]:
+    """Field and sentence, for the summary at the top of a form."""
+    if wrong is None:
+        return []
+    if isinstance(wrong, Invalid):
+        return [(one.field, _sentence(_words_of(one))) for one in wrong.problems]
+    return [("", _sentence(wrong.message))]
+
+
+# Fields as the forms call them. The rules behind them are the API's, and call them by the API's names.
+_LABELS = {
+    "url": "The address",
+    "redirectUrl": "The address where the customer goes",
+    "endsAt": "The last day",
+    "amountMin": "The least amount",
+    "amountMax": "The greatest amount",
+    "paymentsMax": "How often it may be paid",
+    "successMessage": "The text after the payment",
+    "name": "The name",
+    "currency": "The currency",
+    "amount": "The amount",
+    "addresses": "An address",
+    "scopes": "What the key may do",
+}
+
+
+def _words_of(problem: Problem) -> str:
+    if problem.message[:1].isupper():
+        return problem.message
+    if problem.field in _LABELS:
+        return f"{_LABELS[problem.field]} {problem.message}"
+    return problem.text
+
+
+def _sentence(text: str) -> str:
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "!", "?")) else f"{text}."
