@@ -1,6 +1,6 @@
 # Everything a newcomer types. `make` alone prints this list.
 .DEFAULT_GOAL := help
-.PHONY: help run test cluster test-cluster check fmt schema docs clients client-check demo shots browser published openapi-lint chaos bench bench-data bench-data-clean wheel containers lock clean
+.PHONY: help run test cluster test-cluster check fmt schema docs clients client-check demo shots browser published openapi-lint chaos failover bench bench-data bench-data-clean wheel containers lock clean
 
 PYTHON ?= python3
 VENV   := .venv
@@ -75,6 +75,9 @@ openapi-lint: $(VENV)/.run  ## two public linters read the OpenAPI document; nei
 chaos: $(VENV)/.dev  ## faults at random under load, then model = database = webhooks = books (HOURS=8, SEED=n, ARGS=--help)
 	@PYTHONPATH=tests $(BIN)/python -m chaos $(addprefix --hours ,$(HOURS)) $(addprefix --seed ,$(SEED)) $(ARGS)
 
+failover: $(VENV)/.dev $(VENV)/patroni  ## lose a database of two under load, as root: Patroni, etcd, HAProxy and PgBouncer in network namespaces
+	@PYTHONPATH=tests PATH="$$PATH:/usr/sbin" $(BIN)/python -m chaos.failover --patroni $(VENV)/patroni/bin/patroni $(addprefix --seed ,$(SEED)) $(ARGS)
+
 bench: $(VENV)/.dev  ## measure against PostgreSQL itself and a bare server; prints ratios (15 minutes)
 	@$(BIN)/python -m bench $(ARGS)
 
@@ -115,6 +118,10 @@ $(VENV)/.dev: requirements/dev.txt $(VENV)/.run
 $(VENV)/.browser: tests/browser_install.py | $(VENV)/.dev
 	@$(BIN)/python $<
 	@touch $@
+
+# Nothing of the product uses it. The system's Python: another account runs it, which may not read that of a home folder.
+$(VENV)/patroni: | $(BIN)/python
+	@/usr/bin/python3 -m venv $@ && $@/bin/pip install -q --disable-pip-version-check 'patroni[etcd3,psycopg3]>=4.1,<5' 'psycopg[binary]' || (rm -rf $@; exit 1)
 
 # Its test is skipped where npm or the network is missing.
 $(VENV)/.published: Makefile | $(VENV)/.dev

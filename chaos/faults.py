@@ -63,7 +63,7 @@ class Faults:
                     await asyncio.sleep(0.05)
 
     async def _kill_api(self, chance: random.Random) -> None:
-        await self._deployment.signal_child(self._deployment.api, chance, signal.SIGKILL)
+        await self._deployment.signal_child(self._deployment.parents[0], chance, signal.SIGKILL)
 
     async def _kill_worker(self, chance: random.Random) -> None:
         await self._deployment.signal_child(chance.choice(self._deployment.workers), chance, signal.SIGKILL)
@@ -94,7 +94,7 @@ class Faults:
 
     async def _freeze(self, chance: random.Random) -> None:
         """It goes on in the middle of what it did, after others have taken over."""
-        parent = chance.choice([self._deployment.api, *self._deployment.workers])
+        parent = chance.choice(self._deployment.parents)
         pid = await self._deployment.signal_child(parent, chance, signal.SIGSTOP)
         await asyncio.sleep(chance.uniform(1.0, 6.0))
         with suppress(ProcessLookupError):

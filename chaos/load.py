@@ -72,8 +72,7 @@ class Load:
             self._by.model.find(f"create {reference} was answered with {answer.status_code}: {answer.text[:300]}")
             return None
         made = AcknowledgedPayment(shop.business_id, reference, answer.json()["data"]["payCode"], major * 100, currency)
-        self._by.model.payments[reference] = made
-        self._by.model.done["created"] += 1
+        self._by.model.create(made)
         return made
 
     async def _buy(self, shop: Shop) -> None:
@@ -181,10 +180,8 @@ class Load:
         codes = {answer.json()["data"]["payCode"] for answer in answers if answer.status_code in (201, 409)}
         if len(codes) != 1 or any(answer.status_code not in (201, 409) for answer in answers):
             self._by.model.find(f"{reference}: {RIVALS} identical creates made {sorted(codes)}")
-        self._by.model.payments[reference] = AcknowledgedPayment(
-            shop.business_id, reference, min(codes, default=""), major * 100, "NGN"
-        )
-        self._by.model.done["created"] += 1
+        made = AcknowledgedPayment(shop.business_id, reference, min(codes, default=""), major * 100, "NGN")
+        self._by.model.create(made)
 
     async def _look(self, shop: Shop) -> None:
         path = f"/dashboard/{shop.code}{self._by.chance.choice(PAGES)}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import time
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -45,11 +47,23 @@ class Model:
     # By idempotency key.
     refunds: dict[str, AcknowledgedRefund] = field(default_factory=dict)
     done: Counter[str] = field(default_factory=Counter)
+    # When creates were acknowledged, by the monotonic clock.
+    created_at: list[float] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
 
     def find(self, what: str) -> None:
         if len(self.findings) < FINDINGS_MAX:
             self.findings.append(what)
+
+    def create(self, payment: AcknowledgedPayment) -> None:
+        self.payments[payment.reference] = payment
+        self.created_at.append(time.monotonic())
+        self.done["created"] += 1
+
+    def longest_pause_s(self, since: float) -> float:
+        """Between two acknowledged creates, from that moment until now."""
+        moments = [since, *(moment for moment in self.created_at if moment > since), time.monotonic()]
+        return max(later - earlier for earlier, later in itertools.pairwise(moments))
 
     def pay(self, payment: AcknowledgedPayment) -> None:
         if not payment.is_paid:

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from chaos.client import Caller, Shop
-from chaos.deployment import Deployment
 from chaos.model import Model
 from chaos.receivers import WebhookLog
+from chaos.service import Service
 
 SETTLED_WITHIN_S = 900.0
 # First what leases and rails need, then the webhooks' schedule.
@@ -59,8 +59,8 @@ SUCCESSES_NOT_TOLD = """
 
 
 class Verdict:
-    def __init__(self, deployment: Deployment, model: Model, log: WebhookLog) -> None:
-        self._deployment = deployment
+    def __init__(self, service: Service, model: Model, log: WebhookLog) -> None:
+        self._service = service
         self._model = model
         self._log = log
 
@@ -81,12 +81,12 @@ class Verdict:
             )
 
     async def _open_work(self) -> dict[str, int]:
-        rows = await self._deployment.fetch(OPEN_WORK)
+        rows = await self._service.fetch(OPEN_WORK)
         return {row["what"]: row["count"] for row in rows if row["count"]}
 
     async def judge(self) -> None:
         model = self._model
-        for ended in self._deployment.parents_that_ended():
+        for ended in self._service.parents_that_ended():
             model.find(ended)
         await self._payments()
         await self._same("transfers", model.transfers.values(), MONEY)
@@ -98,15 +98,15 @@ class Verdict:
             ("refunds that the rail has not, or has otherwise", REFUNDS_AT_RAIL),
             ("successes without exactly one event", SUCCESSES_NOT_TOLD),
         ):
-            self._none(what, [row[0] for row in await self._deployment.fetch(query)])
+            self._none(what, [row[0] for row in await self._service.fetch(query)])
         await self._webhooks()
         for arguments in ((), ("--books",)):
-            code, said = await self._deployment.doctor(*arguments)
+            code, said = await self._service.run("doctor", *arguments)
             if code:
                 model.find(f"tidegate doctor {' '.join(arguments)} says:\n{said}")
 
     async def _payments(self) -> None:
-        rows = await self._deployment.fetch(PAYMENTS)
+        rows = await self._service.fetch(PAYMENTS)
         found = {(row["business_id"], row["reference"]): row for row in rows}
         expected = {(one.shop, one.reference): one for one in self._model.payments.values()}
         self._none("payments in the database more than once", [key for key in found if len(found) < len(rows)])
@@ -124,16 +124,16 @@ class Verdict:
 
     async def _same(self, what: str, expected: Iterable[Any], query: str) -> None:
         """The same set on both sides, each once."""
-        found = [tuple(row.values()) for row in await self._deployment.fetch(query)]
+        found = [tuple(row.values()) for row in await self._service.fetch(query)]
         known = {tuple(vars(one).values()) for one in expected}
         self._none(f"{what} acknowledged and lost", known - set(found))
         self._none(f"{what} that were not asked for", set(found) - known)
         self._none(f"{what} doubled", {one for one in known if found.count(one) > 1} if len(found) > len(known) else ())
 
     async def _webhooks(self) -> None:
-        events = await self._deployment.fetch(EVENTS)
+        events = await self._service.fetch(EVENTS)
         stored: Mapping[str, bytes] = {row["id"]: hashlib.sha256(row["payload"]).digest() for row in events}
-        deliveries = await self._deployment.fetch(DELIVERIES)
+        deliveries = await self._service.fetch(DELIVERIES)
         self._none("events sent, and not in the database", self._log.digests.keys() - stored.keys())
         self._none("events with two bodies", self._log.changed)
         other = [one for one, digest in self._log.digests.items() if stored.get(one, digest) != digest]

@@ -7,7 +7,7 @@ from typing import Any
 
 import inflow
 from chaos.client import Caller, Shop
-from chaos.deployment import Deployment
+from chaos.service import Service
 from receiver import Receiver
 from tidegate.core import ids
 from tidegate.core.clock import SystemClock
@@ -25,8 +25,8 @@ ENDPOINT_RATE = 1_000
 CURRENCIES = ("EUR", "USD")
 
 
-async def open_shops(deployment: Deployment, by: Caller, receiver: Receiver) -> list[Shop]:
-    db = Database(deployment.url, connections_max=2)
+async def open_shops(service: Service, by: Caller, receiver: Receiver) -> list[Shop]:
+    db = Database(service.url, connections_max=2)
     await db.open()
     try:
         shops = [await _open_shop(db, number, SystemClock().now()) for number in range(1, SHOPS + 1)]

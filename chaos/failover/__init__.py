@@ -1,0 +1,1 @@
+"""`make failover`: two databases behind one address, and the loss of one of them under load."""

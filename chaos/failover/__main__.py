@@ -1,0 +1,197 @@
+"""`make failover`: the primary is killed, cut off, frozen, switched; nothing acknowledged is lost.
+
+Needs root: each machine is a network namespace.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import secrets
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import httpx
+
+from chaos.client import Caller
+from chaos.failover.cluster import SERVICE, Cluster
+from chaos.failover.network import Machines
+from chaos.load import Load
+from chaos.model import Model
+from chaos.receivers import WebhookLog
+from chaos.service import Service
+from chaos.verdict import Verdict
+from chaos.world import open_shops
+from process import ENCRYPTION_KEY
+from receiver import receiving
+
+PORT = 8080
+CLIENTS = 4
+# Shorter than the outage that is allowed, so that clients see its end.
+REQUEST_TIMEOUT_S = 2.5
+ACCEPTED_AGAIN_WITHIN_S = 30.0
+# The fault lasts until creates have been accepted again for a while, judged by this many.
+CREATES_AFTER = 15
+SYNCHRONOUS_WITHIN_S = 180.0
+PROGRAMS = ("ip", "etcd", "haproxy", "pgbouncer", "setpriv")
+
+
+class FailoverService(Service):
+    def __init__(self, home: Path, cluster: Cluster) -> None:
+        super().__init__(home, f"http://127.0.0.1:{PORT}")
+        self._cluster = cluster
+
+    @property
+    def url(self) -> str:
+        return self._cluster.owner_url
+
+    def environment_of(self, command: str) -> dict[str, str]:
+        return {
+            "DATABASE_URL": self._cluster.pooled_url,
+            "DATABASE_DIRECT_URL": self._cluster.owner_url if command == "migrate" else self._cluster.direct_url,
+            "PORT": str(PORT),
+            "TIDEGATE_BASE_URL": self.base_url,
+            "TIDEGATE_ENCRYPTION_KEY": ENCRYPTION_KEY,
+            "TIDEGATE_HOME": str(self.home),
+            "TIDEGATE_LOG_LEVEL": "warning",
+            "TIDEGATE_POOLER": "none" if command in ("migrate", "doctor") else "transaction",
+            "TIDEGATE_TRUSTED_PROXIES": "1",
+        }
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A fault of the machine that leads, and how it ends."""
+
+    name: str
+    begin: Callable[[int], Awaitable[None] | None]
+    end: Callable[[int], None]
+    is_of_standby: bool = False
+
+
+def losses_of(machines: Machines, cluster: Cluster) -> list[Loss]:
+    nothing: Callable[[int], None] = lambda _: None  # noqa: E731
+    return [
+        Loss("kill -9 of PostgreSQL", cluster.kill_postgres, nothing),
+        Loss("kill -9 of PostgreSQL and Patroni", cluster.kill_machine, cluster.start_patroni),
+        Loss("network of the primary cut", machines.cut, machines.heal),
+        Loss(
+            "primary frozen",
+            lambda number: cluster.freeze(number, signal.SIGSTOP),
+            lambda number: cluster.freeze(number, signal.SIGCONT),
+        ),
+        Loss("planned switchover", cluster.switch_over, nothing),
+        Loss("network of the standby cut", machines.cut, machines.heal, is_of_standby=True),
+    ]
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
+@click.option("--rounds", type=click.IntRange(1, 1_000), default=1, help="How often each fault happens.")
+@click.option("--seed", type=click.IntRange(0), help="Repeats the order of a run; a new one when absent.")
+@click.option("--only", help="Only faults with this in their name.")
+@click.option(
+    "--patroni", type=click.Path(path_type=Path, exists=True), required=True, help="Its program, 4.1 or later."
+)
+def main(rounds: int, seed: int | None, only: str | None, patroni: Path) -> None:
+    """The loss of a database under load; afterwards model = database = webhooks = books."""
+    missing = [name for name in PROGRAMS if shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin") is None]
+    binaries = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
+    if missing or os.geteuid() != 0 or not binaries:
+        raise click.ClickException(f"needs root, PostgreSQL of the system's packages, and {', '.join(PROGRAMS)}")
+    seed = secrets.randbits(32) if seed is None else seed
+    home = Path(tempfile.mkdtemp(prefix="tidegate-failover-"))
+    home.chmod(0o755)
+    click.echo(f"seed {seed}, logs in {home}")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    model = Model()
+    with Machines(f"tg{os.getpid()}-", SERVICE).joined() as machines:
+        machines.enter(SERVICE)
+        cluster = Cluster(machines, home, patroni.resolve(), binaries[-1])
+        try:
+            asyncio.run(_run(model, machines, cluster, home, (seed, rounds, only)))
+        finally:
+            cluster.stop()
+    if model.findings:
+        click.echo("\n".join(["", f"Found {len(model.findings)}; the logs stay in {home}:", *model.findings]))
+        sys.exit(1)
+    shutil.rmtree(home, ignore_errors=True)
+    click.echo("Nothing was lost, nothing was doubled: model = database = webhooks = books.")
+
+
+async def _run(
+    model: Model, machines: Machines, cluster: Cluster, home: Path, options: tuple[int, int, str | None]
+) -> None:
+    seed, rounds, only = options
+    service = FailoverService(home, cluster)
+    log = WebhookLog()
+    async with AsyncExitStack() as ending:
+        receiver = await ending.enter_async_context(receiving())
+        log.watch(receiver)
+        await cluster.start()
+        code, said = await service.run("migrate")
+        if code:
+            raise SystemExit(said)
+        await cluster.make_login()
+        ending.push_async_callback(service.stop_service)
+        await service.start_service()
+        http = await ending.enter_async_context(httpx.AsyncClient(base_url=service.base_url, timeout=REQUEST_TIMEOUT_S))
+        by = Caller(http, model, random.Random(seed))
+        shops = await open_shops(service, by, receiver)
+        done = asyncio.Event()
+        load = Load(by, shops)
+        clients = [asyncio.create_task(load.run_until(done)) for _ in range(CLIENTS)]
+        chosen = [one for one in losses_of(machines, cluster) if not only or only in one.name] * rounds
+        random.Random(seed).shuffle(chosen)
+        for loss in chosen:
+            await _lose(loss, cluster, model)
+        done.set()
+        await asyncio.gather(*clients)
+        verdict = Verdict(service, model, log)
+        await verdict.settle(by, shops)
+        await verdict.judge()
+        counted = ", ".join(f"{count} {name}" for name, count in sorted(model.done.items()))
+        click.echo(f"\nSeed {seed}, {CLIENTS} clients. Acknowledged: {counted}")
+        click.echo(f"Webhooks: {len(log.accepted)} events accepted")
+
+
+async def _lose(loss: Loss, cluster: Cluster, model: Model) -> None:
+    await _creates(model, CREATES_AFTER)
+    leader = await cluster.leader()
+    assert leader is not None, "there was no primary before the fault"
+    victim = 3 - leader if loss.is_of_standby else leader
+    began = time.monotonic()
+    awaited = loss.begin(victim)
+    if awaited is not None:
+        await awaited
+    await _creates(model, CREATES_AFTER)
+    pause_s = model.longest_pause_s(began)
+    healed = time.monotonic()
+    loss.end(victim)
+    await cluster.until(cluster.is_synchronous, SYNCHRONOUS_WITHIN_S)
+    click.echo(
+        f"{loss.name}: creates accepted again after {pause_s:.1f} s, "
+        f"synchronous again {time.monotonic() - healed:.1f} s after the end"
+    )
+    if pause_s > ACCEPTED_AGAIN_WITHIN_S:
+        model.find(f"{loss.name}: creates were accepted again only after {pause_s:.1f} s")
+
+
+async def _creates(model: Model, more: int) -> None:
+    """Begun after this moment, most of them: as many as there are clients may have been under way."""
+    before = model.done["created"]
+    async with asyncio.timeout(SYNCHRONOUS_WITHIN_S):
+        while model.done["created"] < before + CLIENTS + more:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,221 @@
+"""Patroni, etcd, HAProxy and PgBouncer, with the files of deploy/ha.
+
+Machines 1 and 2 have the databases, 3 a vote, 4 the service.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import shutil
+import signal
+import string
+import subprocess
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import httpx
+
+from chaos.failover.network import NETWORK, Machines
+
+FILES = Path(__file__).resolve().parents[2] / "deploy" / "ha"
+DATABASES, VOTE, SERVICE = (1, 2), 3, 4
+USER = "postgres"
+READY_WITHIN_S = 180.0
+# Known only inside the namespaces.
+PASSWORD = "failover"
+_LOGIN = f"""
+    CREATE ROLE tidegate_service LOGIN PASSWORD '{PASSWORD}';
+    GRANT tidegate_app TO tidegate_service;
+    ALTER ROLE tidegate_service SET role = 'tidegate_app';
+    ALTER ROLE tidegate_service SET statement_timeout = '5s';
+    ALTER ROLE tidegate_service SET lock_timeout = '2s';
+    ALTER ROLE tidegate_service SET idle_in_transaction_session_timeout = '10s';
+"""
+_ARCHITECTURES = {"aarch64": "arm64"}
+
+
+class Cluster:
+    def __init__(self, machines: Machines, home: Path, patroni: Path, postgres_bin: Path) -> None:
+        self._machines = machines
+        self._home = home
+        self._patroni = patroni
+        self._postgres_bin = postgres_bin
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        address = machines.address(SERVICE)
+        self.pooled_url = f"postgresql://tidegate_service:{PASSWORD}@{address}:6432/tidegate"
+        self.direct_url = f"postgresql://tidegate_service:{PASSWORD}@{address}:5000/tidegate"
+        self.owner_url = f"postgresql://postgres:{PASSWORD}@{address}:5000/tidegate"
+
+    async def start(self) -> None:
+        for number in (*DATABASES, VOTE):
+            self._start_etcd(number)
+        for number in DATABASES:
+            self.start_patroni(number)
+        self._start_haproxy()
+        await self.until(self.is_synchronous)
+        await self._make_database()
+
+    async def make_login(self) -> None:
+        """After the migration, which makes the role."""
+        connection = await asyncpg.connect(self.owner_url)
+        await connection.execute(_LOGIN)
+        await connection.close()
+        self._start_pgbouncer()
+
+    def stop(self) -> None:
+        for name, process in reversed(self._running.items()):
+            process.send_signal(signal.SIGCONT)
+            process.send_signal(signal.SIGINT if name.startswith("patroni") else signal.SIGTERM)
+        for process in self._running.values():
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+        for number in DATABASES:
+            for pid in self.postgres_pids(number):
+                _send(pid, signal.SIGKILL)
+
+    def start_patroni(self, number: int) -> None:
+        configuration = self._write(
+            "patroni.yml", number, NAME=f"pg{number}", DATA=str(self._folder(number) / "data"),
+            ETCD_HOSTS=",".join(f"{self._machines.address(one)}:2379" for one in (*DATABASES, VOTE)),
+            NETWORK=NETWORK, POSTGRES_BIN=str(self._postgres_bin), SOCKETS=str(self._folder(number)),
+            SUPERUSER_PASSWORD=PASSWORD, REPLICATION_PASSWORD=PASSWORD, REWIND_PASSWORD=PASSWORD,
+        )  # fmt: skip
+        self._start(f"patroni-{number}", number, [str(self._patroni), str(configuration)])
+
+    async def leader(self) -> int | None:
+        for number in DATABASES:
+            answer = await self._ask(number, "/primary")
+            if answer is not None and answer.status_code == 200:
+                return number
+        return None
+
+    async def is_synchronous(self) -> bool:
+        """A primary, and a standby that every commit waits for; as the primary itself says."""
+        leader = await self.leader()
+        answer = await self._ask(leader, "/cluster") if leader else None
+        if answer is None or answer.status_code != 200:
+            return False
+        states = sorted((one["role"], one["state"]) for one in answer.json()["members"])
+        return states == [("leader", "running"), ("sync_standby", "streaming")] and await self._has_standby()
+
+    async def _has_standby(self) -> bool:
+        with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError):
+            connection = await asyncpg.connect(self.owner_url.replace("/tidegate", "/postgres"), timeout=3)
+            try:
+                count = await connection.fetchval("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'")
+                return bool(count == 1)
+            finally:
+                connection.terminate()
+        return False
+
+    async def switch_over(self, leader: int) -> None:
+        other = next(number for number in DATABASES if number != leader)
+        body = {"leader": f"pg{leader}", "candidate": f"pg{other}"}
+        async with httpx.AsyncClient(timeout=60) as client:
+            await client.post(f"http://{self._machines.address(leader)}:8008/switchover", json=body)
+
+    def postgres_pids(self, number: int) -> list[int]:
+        """The postmaster and its children."""
+        try:
+            first = int((self._folder(number) / "data" / "postmaster.pid").read_text().splitlines()[0])
+            children = Path(f"/proc/{first}/task/{first}/children").read_text().split()
+        except (OSError, ValueError, IndexError):
+            return []
+        return [first, *map(int, children)]
+
+    def kill_postgres(self, number: int) -> None:
+        for pid in self.postgres_pids(number)[:1]:
+            _send(pid, signal.SIGKILL)
+
+    def kill_machine(self, number: int) -> None:
+        self._running[f"patroni-{number}"].kill()
+        self._running.pop(f"patroni-{number}").wait()
+        self.kill_postgres(number)
+
+    def freeze(self, number: int, signum: signal.Signals) -> None:
+        for pid in (self._running[f"patroni-{number}"].pid, *self.postgres_pids(number)):
+            _send(pid, signum)
+
+    async def until(self, is_so: Callable[[], Awaitable[Any]], within_s: float = READY_WITHIN_S) -> None:
+        async with asyncio.timeout(within_s):
+            while not await is_so():
+                ended = [name for name, process in self._running.items() if process.poll() is not None]
+                if ended:
+                    raise SystemExit(f"{', '.join(ended)} ended; the logs in {self._home} say why")
+                await asyncio.sleep(0.2)
+
+    async def _ask(self, number: int, path: str) -> httpx.Response | None:
+        with suppress(httpx.TransportError):
+            async with httpx.AsyncClient(timeout=2) as client:
+                return await client.get(f"http://{self._machines.address(number)}:8008{path}")
+        return None
+
+    async def _make_database(self) -> None:
+        async def make() -> bool:
+            with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError):
+                connection = await asyncpg.connect(self.owner_url.replace("/tidegate", "/postgres"), timeout=3)
+                await connection.execute("CREATE DATABASE tidegate")
+                await connection.close()
+                return True
+            return False
+
+        await self.until(make)
+
+    def _start_etcd(self, number: int) -> None:
+        address = self._machines.address
+        cluster = ",".join(f"e{one}=http://{address(one)}:2380" for one in (*DATABASES, VOTE))
+        data = self._folder(number) / "etcd"
+        path = self._write("etcd.env", number, NAME=f"e{number}", DATA=str(data), CLUSTER=cluster)
+        lines = (line for line in path.read_text().splitlines() if line and not line.startswith("#"))
+        env = dict(line.split("=", 1) for line in lines)
+        machine = platform.machine()
+        env["ETCD_UNSUPPORTED_ARCH"] = _ARCHITECTURES.get(machine, machine)
+        self._start(f"etcd-{number}", number, ["etcd"], env)
+
+    def _start_haproxy(self) -> None:
+        first, second = (self._machines.address(number) for number in DATABASES)
+        path = self._write("haproxy.cfg", SERVICE, FIRST=first, SECOND=second)
+        self._start("haproxy", SERVICE, ["haproxy", "-db", "-f", str(path)])
+
+    def _start_pgbouncer(self) -> None:
+        users = self._folder(SERVICE) / "users"
+        users.write_text(f'"tidegate_service" "{PASSWORD}"\n')
+        path = self._write("pgbouncer.ini", SERVICE, USERS=str(users))
+        said = subprocess.run(["pgbouncer", "--version"], capture_output=True, text=True, check=True).stdout
+        if tuple(map(int, said.split()[1].split(".")[:2])) < (1, 21):
+            path.write_text(path.read_text().replace("max_prepared_statements", ";max_prepared_statements"))
+        self._start("pgbouncer", SERVICE, ["pgbouncer", "-q", str(path)])
+
+    def _write(self, name: str, number: int, **values: str) -> Path:
+        path = self._folder(number) / name
+        text = string.Template((FILES / name).read_text()).safe_substitute(
+            ADDRESS=self._machines.address(number), **values
+        )
+        path.write_text(text)
+        shutil.chown(path, USER, USER)
+        path.chmod(0o600)
+        return path
+
+    def _folder(self, number: int) -> Path:
+        folder = self._home / str(number)
+        if not folder.exists():
+            folder.mkdir(mode=0o700)
+            shutil.chown(folder, USER, USER)
+        return folder
+
+    def _start(self, name: str, number: int, argv: list[str], env: dict[str, str] | None = None) -> None:
+        with (self._home / f"{name}.log").open("ab") as log:
+            home = {"HOME": str(self._folder(number))}
+            self._running[name] = self._machines.start(number, argv, user=USER, log=log, env=home | (env or {}))
+
+
+def _send(pid: int, signum: signal.Signals) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, signum)
