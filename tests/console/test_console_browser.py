@@ -16,7 +16,8 @@ from inflow import Inflows, credit
 from tidegate.core.money import Currency
 
 PAGES = (
-    "", "/alarms", "/merchants", "/merchants/{business}", "/approvals", "/accounts", "/accounts/{account}", "/held",
+    "", "/find?q=x",
+    "/alarms", "/merchants", "/merchants/{business}", "/approvals", "/accounts", "/accounts/{account}", "/held",
     "/held/{held}", "/refunds/{business}/{inflow}",
     "/suspense", "/suspense/{receipt}", "/stuck", "/rails", "/rates", "/reconcile", "/books",
     "/books/EUR/suspense",

@@ -15,6 +15,8 @@ from tidegate.infra.db import Tx
 from tidegate.infra.vault import Vault
 
 BYTES_MAX = 5 * 1024 * 1024
+# Of a form with one, with room for its other fields.
+UPLOAD_BYTES_MAX = BYTES_MAX + 64 * 1024
 PER_ACCOUNT_MAX = 20
 NAME_CHARS_MAX = 100
 # By their first bytes, whatever a browser says they are.

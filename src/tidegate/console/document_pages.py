@@ -12,8 +12,6 @@ from tidegate.dashboard.paging import number_in
 from tidegate.infra.page.response import File, Html
 from tidegate.staff.permission import StaffPermission
 
-# With room for the other fields.
-UPLOAD_BYTES_MAX = document.BYTES_MAX + 64 * 1024
 _ENDINGS = {"application/pdf": "pdf", "image/png": "png", "image/jpeg": "jpg"}
 
 
@@ -61,7 +59,7 @@ class DocumentPages:
         at = "/accounts/{account}/documents"
         return [
             ConsoleRoute(
-                "POST", at, "addDocument", StaffPermission.PROPOSE, self.add, upload_bytes_max=UPLOAD_BYTES_MAX
+                "POST", at, "addDocument", StaffPermission.PROPOSE, self.add, upload_bytes_max=document.UPLOAD_BYTES_MAX
             ),
             ConsoleRoute("POST", f"{at}/{{document}}", "openDocument", StaffPermission.DOCUMENT, self.open),
         ]

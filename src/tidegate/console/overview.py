@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from tidegate.alarm import health_store
 from tidegate.alarm import store as alarm_store
-from tidegate.console import work_store
+from tidegate.console import queue_store, work_store
 from tidegate.console.navigation import console_items
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.console.work_store import CurrencyTaken
@@ -21,6 +21,8 @@ DAYS = 14
 ENDED = 50
 HOUR = timedelta(hours=1)
 BAR_STEP, BAR_HEIGHT = 6, 20
+HOURS = 24
+HOUR_STEP, HOUR_HEIGHT = 20, 80
 
 
 @dataclass(frozen=True)
@@ -33,12 +35,19 @@ class Overview:
             rails = await health_store.list_rail_hours(tx, since=visitor.now - HOUR)
             proofs = await proof_store.list_newest(tx, limit=1)
             alarms = await alarm_store.list_open(tx)
+            oldest = await queue_store.list_oldest(tx)
+            hours = await work_store.list_hours(tx, since=visitor.now - timedelta(hours=HOURS), hours=HOURS)
         queues = [item for group in console_items(visitor.queues)[:2] for item in group if item.below]
         return self.shell.page(
             visitor, "overview.html", title="Overview", section="Overview",
             alarms=alarms, taken=[taken_words(one) for one in taken], proof=proofs[0] if proofs else None,
             rails=[(one, percent(one.succeeded, one.succeeded + one.failed)) for one in rails],
-            waiting=[(item.name, item.below, item.waiting) for item in queues if item.name != "Merchants"],
+            waiting=[
+                (item.name, item.below, item.waiting, age_of(oldest.get(item.below), visitor.now))
+                for item in queues
+                if item.name != "Merchants"
+            ],
+            hours=hour_bars(hours),
         )  # fmt: skip
 
     async def show_alarms(self, visitor: ConsoleVisitor) -> Html:
@@ -51,6 +60,28 @@ class Overview:
             ConsoleRoute("GET", "", "showConsole", StaffPermission.SEE, self.show),
             ConsoleRoute("GET", "/alarms", "showAlarms", StaffPermission.SEE, self.show_alarms),
         ]
+
+
+def age_of(since: datetime | None, now: datetime) -> str:
+    """Of the oldest that waits; empty where nothing does."""
+    if since is None:
+        return ""
+    minutes = max(int((now - since).total_seconds() // 60), 0)
+    for length, unit in ((1440, "d"), (60, "h")):
+        if minutes >= 2 * length:
+            return f"oldest {minutes // length} {unit}"
+    return f"oldest {minutes} min"
+
+
+def hour_bars(payments: list[int]) -> tuple[int, int, list[tuple[int, int, int]]]:
+    """All of them, the most in one hour, and bars of at most their height."""
+    most = max(*payments, 1)
+    heights = [number * HOUR_HEIGHT // most for number in payments]
+    return (
+        sum(payments),
+        max(payments),
+        [(at * HOUR_STEP, HOUR_HEIGHT - height, height) for at, height in enumerate(heights)],
+    )
 
 
 def taken_words(one: CurrencyTaken) -> tuple[str, Money, int, str, list[tuple[int, int, int]]]:

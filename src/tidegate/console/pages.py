@@ -10,6 +10,7 @@ from tidegate.console.approvals import ApprovalPages
 from tidegate.console.book_pages import BookPages
 from tidegate.console.document_pages import DocumentPages
 from tidegate.console.fence import Fence, fenced
+from tidegate.console.find import ConsoleSearch
 from tidegate.console.held import HeldPages
 from tidegate.console.merchant_rights import MerchantRightPages
 from tidegate.console.merchants import MerchantPages
@@ -57,6 +58,7 @@ class Console:
         releases = ReleaseDeps(payment_deps, clock, settings.mode, settings.base_url, url)
         self.table: list[ConsoleRoute] = [
             *Overview(self.shell).routes(),
+            *ConsoleSearch(self.shell).routes(),
             *merchants.routes(),
             *MerchantRightPages(self.shell, merchants).routes(),
             *ApprovalPages(self.shell, releases).routes(),

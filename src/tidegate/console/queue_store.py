@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from tidegate.infra.db import Tx
 
@@ -19,6 +20,24 @@ class QueueCounts:
     stuck: int = 0
     parked: int = 0
     alarms: int = 0
+
+
+async def list_oldest(tx: Tx) -> dict[str, datetime]:
+    """Since when the oldest of each queue waits, by the path of its page. Empty queues are left out."""
+    rows = await tx.fetch(
+        """
+        SELECT '/approvals' AS page, min(asked_at) AS since FROM approval
+         WHERE realm = 'console' AND status = 'open' AND expires_at > now()
+         UNION ALL SELECT '/accounts', min(created_at) FROM virtual_account WHERE status = 'pending'
+         UNION ALL SELECT '/held', min(created_at) FROM collection WHERE status = 'pending'
+         UNION ALL SELECT '/suspense', least(
+               (SELECT min(created_at) FROM receipt WHERE outcome = 'suspense'),
+               (SELECT min(received_at) FROM notification WHERE state = 'quarantined'))
+         UNION ALL SELECT '/stuck', min(asked_at) FROM money_return WHERE status = 'failed'
+         UNION ALL SELECT '/alarms', min(raised_at) FROM alarm WHERE ended_at IS NULL
+        """
+    )
+    return {row["page"]: row["since"] for row in rows if row["since"] is not None}
 
 
 async def count(tx: Tx) -> QueueCounts:

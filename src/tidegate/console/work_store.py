@@ -62,6 +62,22 @@ async def list_rates(tx: Tx, business_id: str, *, limit: int) -> list[RateRow]:
     return [RateRow(**row) for row in rows]
 
 
+async def list_hours(tx: Tx, *, since: datetime, hours: int) -> list[int]:
+    """Payments of all merchants in each hour, the oldest first, from the roll-up."""
+    rows = await tx.fetch(
+        """
+        SELECT floor(extract(epoch FROM hour - $1) / 3600)::integer AS at, sum(payments)::bigint AS payments
+          FROM takings WHERE hour >= $1 GROUP BY 1
+        """,
+        since,
+    )
+    found = [0] * hours
+    for row in rows:
+        if 0 <= row["at"] < hours:
+            found[row["at"]] = row["payments"]
+    return found
+
+
 class CurrencyTaken(NamedTuple):
     currency: Currency
     # The oldest first; the last is today.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from tidegate.account import commands, wire
+from tidegate.account import commands, document, document_store, wire
 from tidegate.account import store as account_store
 from tidegate.account.model import ID, Account, AccountStatus, AccountType, DocumentType
 from tidegate.account.name_rule import check_name
@@ -70,6 +70,9 @@ class AccountRequestPages:
             return self._form_page(visitor, wrong)
 
     async def show(self, visitor: DashboardVisitor) -> Html:
+        return await self._page(visitor)
+
+    async def _account(self, visitor: DashboardVisitor) -> Account:
         account_id = visitor.request.path["account"]
         if not ID.fullmatch(account_id):
             raise NotFound("there is nothing at this address")
@@ -77,15 +80,44 @@ class AccountRequestPages:
             account = await account_store.find(tx, visitor.business.id, account_id)
         if account is None:
             raise NotFound("there is nothing at this address")
+        return account
+
+    async def _page(self, visitor: DashboardVisitor, wrong: Refusal | None = None) -> Html:
+        account = await self._account(visitor)
+        async with self.shell.db.connection() as tx:
+            stored = await document_store.list_of(tx, account.business_id, account.id)
         given = visitor.request.query.get("name", "")[:NAME_CHARS_MAX]
         is_company = account.account_type is AccountType.CORPORATE
         check = check_name(payee_name=given, holder=account.holder, is_company=is_company) if given else None
         return self.shell.page(
             visitor, "account.html", title=account.holder, section="Inflows & accounts", account=account,
+            wrong=wrong, status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409, stored=stored,
+            takes_documents=account.status is AccountStatus.PENDING,
             state=state_words(account, now=visitor.now), steps=steps_of(account), details=details_of(account),
             given=given, check=check, verdict=VERDICT_WORDS[check.verdict] if check else None,
             names=marked(check.typed or "", check.holder) if check else None,
         )  # fmt: skip
+
+    async def add_document(self, visitor: DashboardVisitor) -> Html:
+        """Kept encrypted. The operator's staff open it after saying why; the audit log shows that."""
+        account = await self._account(visitor)
+        body = visitor.form.files.get("file")
+        try:
+            if body is None:
+                raise Invalid(Problem("file", "Choose a PDF, PNG or JPEG file."))
+            if account.status is not AccountStatus.PENDING:
+                raise Conflict("documents are added until the account is decided on")
+
+            async def act(tx: Tx) -> str:
+                await document.add(
+                    tx, self.shell.sign_in.vault, account, name=visitor.form.get("name", ""), body=body,
+                    by=visitor.by, now=visitor.now,
+                )  # fmt: skip
+                return f"/accounts/{account.id}"
+
+            return await self.shell.once(visitor, act)
+        except (Invalid, Conflict) as wrong:
+            return await self._page(visitor, wrong)
 
     def routes(self) -> list[DashboardRoute]:
         ask = Permission.REQUEST_ACCOUNT
@@ -93,6 +125,14 @@ class AccountRequestPages:
             DashboardRoute("GET", "/accounts/new", "showAccountForm", ask, self.show_form),
             DashboardRoute("POST", "/accounts/new", "requestAccountOnDashboard", ask, self.request),
             DashboardRoute("GET", "/accounts/{account}", "showAccount", Permission.SEE, self.show),
+            DashboardRoute(
+                "POST",
+                "/accounts/{account}/documents",
+                "addOwnDocument",
+                ask,
+                self.add_document,
+                upload_bytes_max=document.UPLOAD_BYTES_MAX,
+            ),
         ]
 
 
