@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import hmac
 import os
 import socket
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
@@ -43,6 +44,7 @@ from tidegate.infra.http.hosts import KnownHosts
 from tidegate.infra.http.limit import Limiter
 from tidegate.infra.http.operation import Operation
 from tidegate.infra.http.routing import Route
+from tidegate.infra.limit_exchange import LimitExchange
 from tidegate.infra.page.site import Site
 from tidegate.infra.rate_limit import SLOTS, RateLimit
 from tidegate.infra.site.pages import HomePage, SitePages
@@ -98,29 +100,29 @@ def build(
     runtime = Runtime.of(settings)
     key_cache = KeyCache(runtime.db, runtime.clock, settings.mode)
     key_uses = KeyUses(runtime.db, runtime.clock)
-    authenticator = _authenticator(settings, key_cache, key_uses)
+    limit = RateLimit(settings.rate_limit_file)
+    authenticator = Authenticator(key_cache, limit, _limiter(settings, "unknown-keys"), key_uses)
     meter = meter or telemetry.Meter()
     recorder = RequestRecorder(runtime.db, SystemClock(), meter)
     watch = _watch(runtime)
     checkout = _checkout(runtime, key_cache, watch)
     operations = operations_of(runtime, checkout)
-    is_sandbox = isinstance(runtime.clock, ShiftedClock)
-    panel = SimulatorPanel(Simulator(runtime.deps)) if is_sandbox else None
-    pages = CheckoutPages(checkout.commands, Site(settings.base_url), lambda: runtime.secret, panel)
+    pages = CheckoutPages(checkout.commands, Site(settings.base_url), lambda: runtime.secret, _panel(runtime))
     documentation = docs_of(operations, settings.base_url) if settings.has_docs else None
-    site = _site_pages(settings, documentation, is_sandbox=is_sandbox)
+    site = _site_pages(settings, documentation, is_sandbox=isinstance(runtime.clock, ShiftedClock))
     health = Health(runtime.db)
     dashboard = _dashboard(runtime)
     beside = [key_uses.keep_writing, recorder.keep_writing, dashboard.shell.db.keep_open]
-    life = _Life(runtime, key_cache, [key_cache.watch, watch.run, *beside])
-    refused = RefusedNotifications(_limiter(settings.rate_limit_file, "notifications"), meter)
+    exchange = _exchange(runtime, limit, checkout.commands.limit)
+    life = _Life(runtime, key_cache, [key_cache.watch, watch.run, *beside, *exchange])
+    refused = RefusedNotifications(_limiter(settings, "notifications"), meter)
 
     routes: list[Route] = [
         *routes_of(operations, authenticator.authenticate),
         *checkout.routes(),
         *_payer_pages(pages, settings.mode, checkout),
         *LinkPages(pages, partial(methods_taken, runtime.deps.rails)).routes(),
-        *Reports(_limiter(settings.rate_limit_file, "reports")).routes(),
+        *Reports(_limiter(settings, "reports")).routes(),
         *IntakeApi(runtime.deps, runtime.clock, refused, settings.base_url).routes(),
         *health.routes(),
         *site.routes(),
@@ -158,9 +160,19 @@ def _site_pages(settings: Settings, documentation: DocsSite | None, *, is_sandbo
     )
 
 
-def _authenticator(settings: Settings, key_cache: KeyCache, uses: KeyUses) -> Authenticator:
-    file = settings.rate_limit_file
-    return Authenticator(key_cache, RateLimit(file), _limiter(file, "unknown-keys"), uses)
+def _panel(runtime: Runtime) -> SimulatorPanel | None:
+    return SimulatorPanel(Simulator(runtime.deps)) if isinstance(runtime.clock, ShiftedClock) else None
+
+
+def _exchange(runtime: Runtime, limit: RateLimit, payers: PayerLimit) -> list[Callable[[], Coroutine[Any, Any, None]]]:
+    """With other machines, of the limits that a client could multiply by spreading over them."""
+    file = _beside(runtime.settings.rate_limit_file, "lock")
+    if file is None:
+        return []
+    machine = hashlib.sha256(f"{socket.gethostname()}/{file}".encode()).digest()
+    limits = (limit, payers.requests.slots, payers.failures.slots)
+    exchange = LimitExchange(runtime.db, limits, machine, file)
+    return [exchange.keep_telling, exchange.keep_listening]
 
 
 def _payer_pages(pages: CheckoutPages, mode: Mode, checkout: CheckoutApi) -> list[Route]:
@@ -193,7 +205,7 @@ def _dashboard(runtime: Runtime) -> Dashboard:
         is_pooled=settings.is_pooled,
         direct_url=settings.direct_url,
     )
-    limiter = _limiter(settings.rate_limit_file, "dashboard")
+    limiter = _limiter(settings, "dashboard")
     taken = partial(methods_taken, runtime.deps.rails)
     deps = replace(runtime.webhook_deps, db=db)
     return Dashboard(settings, deps, runtime.clock, limiter, lambda: runtime.secret, taken=taken)
@@ -202,7 +214,7 @@ def _dashboard(runtime: Runtime) -> Dashboard:
 def _console(runtime: Runtime) -> list[Route]:
     if not runtime.settings.console_address:
         return []
-    limiter = _limiter(runtime.settings.rate_limit_file, "console")
+    limiter = _limiter(runtime.settings, "console")
     return Console(
         runtime.settings, runtime.webhook_deps, runtime.deps, runtime.clock, limiter=limiter,
         secret=lambda: runtime.secret,
@@ -277,10 +289,9 @@ def document_of(operations: Sequence[Operation], base_url: str) -> dict[str, Any
 
 def _checkout(runtime: Runtime, key_cache: KeyCache, watch: Watch) -> CheckoutApi:
     settings = runtime.settings
-    file = settings.rate_limit_file
     limit = PayerLimit(
-        _limiter(file, "payers", slots=REQUEST_SLOTS),
-        _limiter(file, "cards"),
+        _limiter(settings, "payers", slots=REQUEST_SLOTS),
+        _limiter(settings, "cards"),
         PayerAllowances(
             address_reads_per_second=settings.address_reads_per_second,
             address_writes_per_second=settings.address_writes_per_second,
@@ -299,10 +310,11 @@ def _watch(runtime: Runtime) -> Watch:
     return Watch(runtime.db, per_address_max=runtime.settings.address_streams)
 
 
-def _limiter(file: Path | None, name: str, *, slots: int = SLOTS) -> Limiter:
-    # Processes of one machine share the file, whose name is not known outside.
-    key = hashlib.sha256(str(file).encode()).digest() if file else os.urandom(32)
-    return Limiter(RateLimit(_beside(file, name), slots=slots), key)
+def _limiter(settings: Settings, name: str, *, slots: int = SLOTS) -> Limiter:
+    # The same on all machines, so that they can tell each other, and not known outside.
+    secret = settings.encryption_keys[0] if settings.encryption_keys else os.urandom(32)
+    slots_of = RateLimit(_beside(settings.rate_limit_file, name), slots=slots)
+    return Limiter(slots_of, hmac.digest(secret, b"rate limits", "sha256"))
 
 
 def _beside(file: Path | None, name: str) -> Path | None:

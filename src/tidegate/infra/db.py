@@ -177,7 +177,18 @@ class Database:
             async with self.connection() as tx:
                 await tx.execute(f"NOTIFY {channel}")
 
+    async def notify_with(self, channel: str, payload: str) -> None:
+        """At once, with less than 8,000 bytes of base64."""
+        async with self.connection() as tx:
+            await tx.execute(f"NOTIFY {channel}, '{payload}'")
+
     async def listen(self, channel: str, wake: Callable[[], None]) -> None:
+        """As `listen_to`, for notifications that say nothing; some may have been missed before."""
+        await self.listen_to(channel, lambda _: wake(), begin=wake)
+
+    async def listen_to(
+        self, channel: str, hear: Callable[[str], None], *, begin: Callable[[], None] = lambda: None
+    ) -> None:
         """Until cancelled. On a connection of its own, since a listener cannot share one.
 
         Returns at once when there is only a pooler, which would accept LISTEN and never deliver a notification.
@@ -186,16 +197,16 @@ class Database:
             return
         while True:
             with suppress(*AWAY, *REFUSED):
-                await self._listen(channel, wake, self._direct_url)
+                await self._listen(channel, hear, begin, self._direct_url)
             await asyncio.sleep(LISTEN_AGAIN_S)
 
-    async def _listen(self, channel: str, wake: Callable[[], None], url: str) -> None:
+    async def _listen(self, channel: str, hear: Callable[[str], None], begin: Callable[[], None], url: str) -> None:
         connection = await self._connect_directly(url)
         is_lost = asyncio.Event()
         try:
             connection.add_termination_listener(lambda _: is_lost.set())
-            await connection.add_listener(channel, lambda *_: wake())
-            wake()  # Notifications may have been missed before LISTEN.
+            await connection.add_listener(channel, lambda _, __, ___, payload: hear(payload))
+            begin()
             await is_lost.wait()
         finally:
             connection.terminate()
