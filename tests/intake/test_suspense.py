@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,16 @@ from inflow import DIFFERENT, Inflows, credit, reversal_of
 from tidegate.audit.model import Actor
 from tidegate.core.errors import Conflict, NotFound, Refusal
 from tidegate.core.money import Currency
+from tidegate.intake import commands as intake
 from tidegate.intake import suspense, suspense_store
 from tidegate.intake.model import SuspenseDecision, SuspenseReceipt
 from tidegate.ledger.model import PLATFORM_BUSINESS_ID
 from tidegate.payment.model import PaymentStatus
+from tidegate.rail.event import DisputeChanged, DisputeStatus, Notification
 from tidegate.reconcile import store as reconcile_store
 from tidegate.runtime import Runtime
 
+_numbers = count()
 ADA, BISI = Actor("operator/ada"), Actor("operator/bisi")
 UNKNOWN_NUMBER = "DE02120300000000202051"
 
@@ -244,6 +248,34 @@ async def test_disputed_money_is_neither_assigned_nor_returned_but_may_be_closed
     with pytest.raises(Conflict, match="dispute d7 is about this money"):
         await suspense.send_back(deps, case.id, note="x", by=ADA, now=now)
     assert (await suspense.close(deps, case.id, note="the bank has it", by=ADA, now=now)).decision == "closed"
+
+
+async def test_a_dispute_that_was_won_in_suspense_is_of_the_payment_that_gets_the_money(bank: BankWorld) -> None:
+    pay_code, _ = await begun(bank)
+    await bank.bring(paid("invoice 7"))
+    case = await only_case(bank.runtime)
+
+    async def told(status: DisputeStatus) -> None:
+        changed = DisputeChanged(
+            dispute_id="d7", transaction_id=case.transaction_id, amount=case.amount, status=status, due_at=None,
+            reason="chargeback",
+        )  # fmt: skip
+        heard = Notification(id=f"d7/{status}/{next(_numbers)}", event=changed)
+        await intake.record_all(bank.deps, case.rail, [heard], b"{}", bank.runtime.clock)
+
+    await told(DisputeStatus.OPEN)
+    with pytest.raises(Conflict, match="dispute d7 is about this money"):
+        await assign(bank, case.id, pay_code)
+    await told(DisputeStatus.WON)
+    await assign(bank, case.id, pay_code)
+    # Told again, it is the same dispute.
+    await told(DisputeStatus.WON)
+    query = "SELECT status, payment_id IS NOT NULL AS is_linked FROM dispute WHERE business_id = $1"
+    rows = await bank.admin.fetch(query, bank.shop.business_id)
+    assert [(row["status"], row["is_linked"]) for row in rows] == [("won", True)]
+    shown = await bank.admin.fetchval("SELECT dispute_status FROM payment WHERE pay_code = $1", pay_code)
+    assert shown == "won"
+    assert await bank.admin.fetchval("SELECT count(*) FROM event WHERE type = 'charge.disputed'") == 0
 
 
 async def test_what_the_bank_has_taken_back_is_not_decided_on(inflows: Inflows) -> None:

@@ -88,6 +88,18 @@ async def release(tx: Tx, business_id: str, rail: str, transaction_id: str, *, n
         await _post_release(tx, dispute, now)
 
 
+async def follow(
+    tx: Tx, business_id: str, rail: str, transaction_id: str, *, owner: DisputedMoney, now: datetime
+) -> None:
+    """Money in suspense was assigned to a payment. Its ended disputes are shown there; no event is sent for them."""
+    known = await store.list_about(tx, business_id, rail, transaction_id)
+    for each in known:
+        await store.give_to(tx, owner, each)
+    if known and owner.payment_id is not None:
+        status = DisputeStatus(known[-1]["status"])
+        await store.show_on_payment(tx, owner.business_id, owner.payment_id, status, now=now)
+
+
 async def _post_release(tx: Tx, dispute: Dispute, now: datetime) -> None:
     journal = postings.dispute_released(cause=_cause(dispute.rail, dispute.id), held=dispute.held, event_at=now)
     await ledger.post(tx, dispute.business_id, journal, now)

@@ -84,6 +84,31 @@ async def insert(
     return done is True
 
 
+async def list_about(tx: Tx, business_id: str, rail: str, transaction_id: str) -> Sequence[Row]:
+    """Disputes of this money, as they are stored; the newest last."""
+    return await tx.fetch(
+        """
+        SELECT * FROM dispute WHERE business_id = $1 AND rail = $2 AND transaction_id = $3 ORDER BY updated_at, id
+        """,
+        business_id, rail, transaction_id,
+    )  # fmt: skip
+
+
+async def give_to(tx: Tx, owner: DisputedMoney, known: Row) -> None:
+    """An ended dispute, under the payment that has its money now."""
+    await tx.execute(
+        """
+        INSERT INTO dispute (business_id, rail, id, transaction_id, payment_id, currency, amount_minor, held_minor,
+                             status, reason, due_at, opened_at, updated_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9, $10, $11, $12)
+        ON CONFLICT ON CONSTRAINT dispute_pk DO UPDATE SET payment_id = excluded.payment_id
+        """,
+        owner.business_id, known["rail"], known["id"], known["transaction_id"], owner.payment_id, known["currency"],
+        known["amount_minor"], known["status"], known["reason"], known["due_at"], known["opened_at"],
+        known["updated_at"],
+    )  # fmt: skip
+
+
 async def update(tx: Tx, dispute: Dispute, changed: DisputeChanged, *, held: Money, now: datetime) -> None:
     await tx.execute(
         """

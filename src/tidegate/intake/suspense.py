@@ -21,6 +21,8 @@ from tidegate.collection import store as collection_store
 from tidegate.collection.model import AccountSnapshot, CollectionStatus
 from tidegate.core import ids
 from tidegate.core.errors import Conflict, NotFound, Unavailable
+from tidegate.dispute import commands as dispute
+from tidegate.dispute.store import DisputedMoney
 from tidegate.infra.also import Also, nothing_else
 from tidegate.infra.db import StaleChange, Tx
 from tidegate.intake import suspense_store as store
@@ -58,6 +60,8 @@ async def assign_to_payment(
         assert snapshot is not None  # Payments stay.
         await _release(tx, receipt, decision, now)
         await _pay(deps, tx, receipt, snapshot, now)
+        owner = DisputedMoney(business_id=business_id, payment_id=snapshot.payment.id)
+        await dispute.follow(tx, receipt.business_id, receipt.rail, receipt.transaction_id, owner=owner, now=now)
 
     wanted = _wanted("assigned", note, by, now, given_to=business_id, subject=pay_code)
     return await _decide(deps, receipt_id, wanted, write, by=by, also=also)
@@ -142,10 +146,10 @@ async def _decide(
 async def _refuse_uncertain(tx: Tx, receipt: SuspenseReceipt, wanted: SuspenseDecision) -> None:
     if await store.is_taken_back(tx, receipt):
         raise Conflict("the bank has taken this money back; the worker books that")
-    dispute = await store.find_dispute(tx, receipt)
-    if dispute is not None and wanted.decision != "closed":
+    found = await store.find_dispute(tx, receipt)
+    if found is not None and wanted.decision != "closed":
         raise Conflict(
-            f"dispute {dispute} is about this money, and the bank decides about it: wait until it is won, or close it"
+            f"dispute {found} is about this money, and the bank decides about it: wait until it is won, or close it"
         )
 
 
