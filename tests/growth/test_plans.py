@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from typing import Any
 
 import asyncpg
 import pytest
 
+from tidegate.bank_file import store as bank_file_store
 from tidegate.collection import reversal_store
 from tidegate.core.ids import Mode
 from tidegate.infra.db import Database
@@ -50,6 +52,18 @@ _PAYMENTS = """
            '{card}', 'card', 'Ada', 'ada@example.com', '', $1::timestamptz + (number - 2) * interval '1 minute', $1, $1
       FROM generate_series(1, $2::integer) AS number
 """
+# Of one account and one day.
+_BANK_FILE = """
+    INSERT INTO bank_file (id, name, kind, state, byte_count, entry_count, received_at)
+    VALUES ('f', 'big.xml', 'camt.053', 'read', 1, $2, $1)
+"""
+_BANK_ENTRIES = """
+    INSERT INTO bank_entry (file_id, number, account, booked_on, is_credit, amount, currency, keys, state, destination,
+                            details)
+    SELECT 'f', number, 'DE89', '2026-11-15', true, 1, 'EUR', ARRAY['k-' || number], 'done', 'V-1',
+           json_build_object('end_to_end_id', 'E-' || number)
+      FROM generate_series(1, $1::integer) AS number
+"""
 _ENDPOINTS = """
     INSERT INTO webhook_endpoint (business_id, id, url, events, status, rate_per_second, created_at, updated_at)
     SELECT $1, id, 'https://shop.example.com', '{}', 'enabled', 25, $2, $2 FROM unnest('{busy,quiet}'::text[]) AS id
@@ -81,6 +95,8 @@ async def grown(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator
     await admin.execute(_RECEIPTS, NOW, ROWS)
     await admin.execute(_REVERSALS, NOW)
     await admin.execute(_PAYMENTS, NOW, ROWS)
+    await admin.execute(_BANK_FILE, NOW, ROWS)
+    await admin.execute(_BANK_ENTRIES, ROWS)
     await admin.execute(_ENDPOINTS, business_id, NOW)
     await admin.execute(_EVENTS, business_id, NOW, ROWS)
     await admin.execute(_DELIVERIES, business_id, NOW, ROWS)
@@ -109,6 +125,15 @@ async def test_reversals_of_money_that_no_inflow_was_made_of_do_not_read_all_rec
         found = await reversal_store.list_of_receipts(tx, NOW, is_in_suspense=True, limit=50)
     assert [one.id for one in found] == ["sandbox/A-7/T-7"]
     assert await blocks_read(admin, reversal_store._OF_RECEIPTS, 50, True, NOW, None) < BLOCKS_MAX
+
+
+async def test_a_reversal_in_a_file_finds_its_credit_without_reading_the_account(
+    grown: tuple[Any, Database, str],
+) -> None:
+    admin, _, _ = grown
+    asked = ("DE89", None, None, "E-7", date(2026, 11, 16), Decimal(1))
+    assert [row["key"] for row in await admin.fetch(bank_file_store.CREDITS_LIKE, *asked)] == ["k-7"]
+    assert await blocks_read(admin, bank_file_store.CREDITS_LIKE, *asked) < BLOCKS_MAX
 
 
 async def test_what_is_due_is_found_by_its_index(grown: tuple[Any, Database, str]) -> None:

@@ -54,6 +54,19 @@ OPEN_WORK = """
 """
 
 
+STILL_OPEN = """
+    SELECT 'refund', reference, status, rail, coalesce(sent_as, 'not sent') FROM refund_leg WHERE status = 'processing'
+     UNION ALL
+    SELECT 'return', reference, status, rail, coalesce(next_try_at::text, 'never') FROM money_return
+     WHERE status IN ('asked', 'sent')
+     UNION ALL
+    SELECT 'attempt', attempt.reference, attempt.status, attempt.rail, payment.status || ' ' || attempt.method
+      FROM attempt JOIN payment ON payment.business_id = attempt.business_id AND payment.id = attempt.payment_id
+     WHERE attempt.status IN ('starting', 'running') OR payment.reference = ANY ($1) AND payment.status <> 'success'
+"""
+SETTLED_WITHIN_S = 600
+
+
 @dataclass
 class KillWorld:
     shop: Shop
@@ -191,6 +204,11 @@ async def _settled(world: KillWorld) -> None:
             )
             return missing + await tx.fetchval(OPEN_WORK)
 
-    async with asyncio.timeout(600):
-        while await open_work():  # noqa: ASYNC110
-            await asyncio.sleep(0.5)
+    try:
+        async with asyncio.timeout(SETTLED_WITHIN_S):
+            while await open_work():  # noqa: ASYNC110
+                await asyncio.sleep(0.5)
+    except TimeoutError:
+        async with world.db.connection() as tx:
+            left = [tuple(row) for row in await tx.fetch(STILL_OPEN, world.paid)]
+        raise AssertionError(f"still open: {left}") from None

@@ -164,17 +164,25 @@ class CreditFound(msgspec.Struct, frozen=True):
     entry: BankEntry
 
 
+CREDITS_LIKE = """
+    SELECT keys[1] AS key, destination, details FROM bank_entry
+     WHERE is_credit AND state = 'done'
+       AND ARRAY[details ->> 'uetr', details ->> 'transaction_id', details ->> 'end_to_end_id']
+           && ARRAY[$2, $3, $4]::text[]
+       AND account = $1 AND destination IS NOT NULL AND booked_on <= $5 AND booked_on >= $5 - 400
+       AND (details ->> 'uetr' = $2 OR details ->> 'transaction_id' = $3
+            OR details ->> 'end_to_end_id' = $4 AND amount = $6)
+     ORDER BY booked_on DESC LIMIT 3
+"""
+
+
 async def list_credits_like(tx: Tx, taken_back: BankEntry) -> list[CreditFound]:
-    """Recorded credits of the same account that a reversal may mean: by the payment's own identifiers."""
+    """Recorded credits of the same account that a reversal may mean: by the payment's own identifiers.
+
+    Those with one of them are found by the index; the account may have millions of others.
+    """
     rows = await tx.fetch(
-        """
-        SELECT keys[1] AS key, destination, details FROM bank_entry
-         WHERE account = $1 AND is_credit AND state = 'done' AND destination IS NOT NULL AND booked_on <= $5
-           AND booked_on >= $5 - 400
-           AND (details ->> 'uetr' = $2 OR details ->> 'transaction_id' = $3
-                OR details ->> 'end_to_end_id' = $4 AND amount = $6)
-         ORDER BY booked_on DESC LIMIT 3
-        """,
+        CREDITS_LIKE,
         taken_back.account, taken_back.uetr, taken_back.transaction_id, taken_back.end_to_end_id,
         taken_back.booked_on, taken_back.amount,
     )  # fmt: skip

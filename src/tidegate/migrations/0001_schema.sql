@@ -3090,6 +3090,10 @@ CREATE INDEX bank_entry_by_key ON bank_entry USING gin (keys) WITH (fastupdate =
 CREATE INDEX bank_entry_to_record ON bank_entry (file_id, number) WHERE state = 'new';
 CREATE INDEX bank_entry_with_a_problem ON bank_entry (booked_on) WHERE state = 'problem';
 CREATE INDEX bank_entry_of_account ON bank_entry (account, booked_on);
+-- A reversal names its credit by one of these.
+CREATE INDEX bank_entry_by_identifier ON bank_entry
+    USING gin ((ARRAY[details ->> 'uetr', details ->> 'transaction_id', details ->> 'end_to_end_id']))
+    WITH (fastupdate = off) WHERE is_credit AND state = 'done';
 
 CREATE TABLE bank_attempt (
     business_id    text        NOT NULL CONSTRAINT bank_attempt_business_fk REFERENCES business (id),
