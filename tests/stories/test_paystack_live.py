@@ -212,6 +212,25 @@ async def test_a_lost_answer_is_found_by_asking(world: LiveWorld) -> None:
     await world.until(code, "success")
 
 
+@pytest.mark.parametrize("method", ["card", "bank_transfer"])
+async def test_a_kill_before_the_action_is_recorded_leaves_the_payer_a_way(world: LiveWorld, method: str) -> None:
+    """Paystack has begun, and the rail has kept how to pay; the payment was never told."""
+    code = await world.created()
+    charged = await world.charged(code, type=method)
+    async with world.runtime.db.connection() as tx:
+        await tx.execute(
+            """
+            UPDATE attempt SET status = 'running', action = NULL, account_number = NULL, next_poll_at = now()
+             WHERE business_id = $1 AND reference = $2
+            """,
+            world.shop.business_id, charged["attemptId"],
+        )  # fmt: skip
+    view = await eventually(lambda: world.view(code), lambda view: view["attempt"]["status"] == "waiting")
+    assert view["attempt"]["action"] == charged["action"]
+    world.service.pay(world.payment(charged["attemptId"]))
+    await world.until(code, "success")
+
+
 async def test_a_rail_that_refuses_leaves_the_payer_free(world: LiveWorld) -> None:
     code = await world.created()
     world.service.faults.add(Fault(FaultKind.BUSY, "/transaction/initialize"))

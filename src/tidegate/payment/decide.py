@@ -143,8 +143,8 @@ def _still_running(snapshot: PaymentSnapshot, *, now: datetime, ref: Notificatio
 
 def _completed(attempt: Attempt, state: AttemptState) -> AttemptState:
     """With the action that the rail does not repeat. After the last answer it has failed."""
-    if isinstance(state, StillWaiting) and attempt.action is not None:
-        return Waiting(attempt.action, attempt.failure if attempt.status is AttemptStatus.WAITING else None)
+    if isinstance(state, StillWaiting) and (action := attempt.action or state.action):
+        return Waiting(action, attempt.failure if attempt.status is AttemptStatus.WAITING else None)
     if isinstance(state, Waiting) and _is_asked_too_often(attempt, state):
         return Failed(state.problem or FailureReason.DECLINED)
     return state

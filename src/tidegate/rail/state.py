@@ -25,7 +25,10 @@ class Waiting(msgspec.Struct, frozen=True):
 
 
 class StillWaiting(msgspec.Struct, frozen=True):
-    """The payer has to act as before; the rail does not repeat how."""
+    """The payer has to act as before. `action` is how, where the rail keeps it: the answer that first said so may have
+    been lost."""
+
+    action: Action | None = None
 
 
 class Running(msgspec.Struct, frozen=True):

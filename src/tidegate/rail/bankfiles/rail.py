@@ -118,8 +118,9 @@ class BankFilesRail:
         raise Conflict("a bank transfer has no prompt or code to send again")
 
     async def ask(self, business_id: str, reference: str, *, now: datetime) -> AttemptState:
-        await self._get(business_id, reference)
-        return StillWaiting()
+        started = await self._get(business_id, reference)
+        account = next((one for one in self.settings.accounts if one.number == started.account_number), None)
+        return StillWaiting(_action(account, started) if account else None)
 
     async def _get(self, business_id: str, reference: str) -> StartedTransfer:
         async with self._db.connection() as tx:

@@ -120,8 +120,7 @@ class PaystackRail:
 
     async def _started_before(self, attempt: StartAttempt, now: datetime) -> AttemptState:
         found = await self.ask(attempt.business_id, attempt.reference, now=now)
-        started = await self._get(attempt.business_id, attempt.reference)
-        return Waiting(started.action) if isinstance(found, StillWaiting) and started.action else found
+        return Waiting(found.action) if isinstance(found, StillWaiting) and found.action else found
 
     async def authorize(self, business_id: str, reference: str, given: Authorization, *, now: datetime) -> AttemptState:
         started = await self._get(business_id, reference)
@@ -151,7 +150,7 @@ class PaystackRail:
             if is_starting:
                 raise RailTimeout("the attempt may be on its way to Paystack") from None
             raise
-        if isinstance(found, StillWaiting) and started.action is None:
+        if isinstance(found, StillWaiting) and found.action is None:
             if is_starting:
                 raise RailTimeout("the attempt is being started") from None
             # Paystack has it, but the page or the account was never shown: it cannot be paid.

@@ -59,7 +59,7 @@ def of_transaction(found: PaystackTransaction, *, asked: Money, action: Action |
         return Failed(failure_of(found.message, found.gateway_response))
     is_answered_elsewhere = isinstance(action, PromptAction | DialAction | TransferAction)
     if found.status in _WAITING or is_answered_elsewhere:
-        return StillWaiting()
+        return StillWaiting(action)
     return Running()
 
 
