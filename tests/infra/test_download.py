@@ -87,7 +87,7 @@ def listed(make: Callable[[], Chunks]) -> Operation:
     async def handler(call: Call) -> Stream:
         return Stream(make(), filename="things-2026.csv")
 
-    return make_find(csv=Csv(("name", "count"), handler))
+    return make_find(group="Payments", csv=Csv(("name", "count"), handler))
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import pytest
 from ledger.booking import NOW, a_few, cause, new_business, ngn, post
 from process import tidegate
 from tidegate.core.clock import SettableClock
+from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Database
 from tidegate.ledger import books, chain, postings
 from tidegate.ledger.model import LedgerAccount
@@ -41,14 +42,20 @@ async def test_empty_books_are_well(db: Database) -> None:
 
 async def test_a_trial_balance_is_zero_in_each_currency(db: Database, business_id: str, admin: Any) -> None:
     await post(db, business_id, postings.dispute_held(cause=cause(), held=ngn(300), event_at=NOW))
+    dollar = Money(100, Currency.USD)
+    gained = postings.refund_converted(
+        cause=cause(), refunded=dollar, debited=ngn(1_000), worth=ngn(900), event_at=NOW
+    )  # fmt: skip
+    await post(db, business_id, gained)
     sums = (await books.examine(db, now=NOW)).trial_balance
     totals = {currency: sum(s.minor for s in found) for currency, found in groupby(sums, key=lambda s: s.currency)}
     assert totals == {"NGN": 0, "USD": 0}
     by_place = {(s.currency, s.account): s.minor for s in sums}
     wallet = await admin.fetchrow("SELECT * FROM wallet WHERE currency = 'NGN'")
     assert by_place["NGN", "wallet"] == wallet["balance_minor"] == 10_000 + 20_151 + 14_849_499 - 2_000 - 300
-    assert by_place["NGN", "refunds"] + by_place["NGN", "disputes"] == wallet["locked_minor"] == 1_000 + 300
-    assert by_place["USD", "rail"] == -10_000
+    assert by_place["NGN", "refunds"] + by_place["NGN", "disputes"] == wallet["locked_minor"] == 1_000 - 1_000 + 300
+    assert by_place["USD", "rail"] == -10_000 + dollar.minor
+    assert by_place["NGN", "exchange"] == 100
     assert {account for _, account in by_place} == {account.value for account in LedgerAccount}
 
 
