@@ -112,9 +112,8 @@ def build(
     site = _site_pages(settings, documentation, is_sandbox=isinstance(runtime.clock, ShiftedClock))
     health = Health(runtime.db)
     dashboard = _dashboard(runtime)
-    beside = [key_uses.keep_writing, recorder.keep_writing, dashboard.shell.db.keep_open]
-    exchange = _exchange(runtime, limit, checkout.commands.limit)
-    life = _Life(runtime, key_cache, [key_cache.watch, watch.run, *beside, *exchange])
+    beside = [key_cache.watch, key_uses.keep_writing, recorder.keep_writing, dashboard.shell.db.keep_open]
+    life = _Life(runtime, key_cache, [watch.run, *beside, *_exchange(runtime, limit, checkout.commands.limit)])
     refused = RefusedNotifications(_limiter(settings, "notifications"), meter)
 
     routes: list[Route] = [
@@ -140,6 +139,7 @@ def build(
         answer_page=site.answer_page,
         hosts=KnownHosts(settings.base_url, (*settings.hosts, urlsplit(settings.console_url).hostname or "")),
         note=recorder.note,
+        tracer=runtime.tracer("tidegate-api"),
     )
     life.application = application
     health.watch(application)
@@ -242,10 +242,14 @@ class _Life:
         async with self._runtime.open(waiting=self._wait_for):
             await self._key_cache.refresh()
             async with AsyncExitStack() as stack:
-                for task in self._tasks:
+                for task in (*self._tasks, *self._tracing()):
                     await stack.enter_async_context(running(task))
                 self._wait_for(None)
                 await asyncio.Event().wait()
+
+    def _tracing(self) -> list[Callable[[], Coroutine[Any, Any, None]]]:
+        tracer = self.application.tracer if self.application else None
+        return [tracer.run] if tracer else []
 
     def _wait_for(self, reason: str | None) -> None:
         assert self.application is not None

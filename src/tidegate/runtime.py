@@ -23,6 +23,7 @@ from tidegate.infra import backoff, telemetry
 from tidegate.infra.db import AWAY, Database
 from tidegate.infra.egress import Egress
 from tidegate.infra.guard import Guard
+from tidegate.infra.trace import Tracer
 from tidegate.infra.vault import Vault
 from tidegate.mail.send import MailTransport, SandboxTransport, SmtpTransport
 from tidegate.rail import registry
@@ -111,7 +112,12 @@ class Runtime:
         )
 
     def sender(self, meter: telemetry.Meter) -> Sender:
-        return Sender(self.db, Egress(self.webhook_deps.guard), self.webhook_deps.vault, self.clock, meter)
+        deps = self.webhook_deps
+        tracer = self.tracer("tidegate-worker")
+        return Sender(self.db, Egress(deps.guard), deps.vault, self.clock, meter, tracer=tracer)
+
+    def tracer(self, service: str) -> Tracer | None:
+        return Tracer(self.settings.traces_url, service) if self.settings.traces_url else None
 
     @asynccontextmanager
     async def open(self, *, waiting: OnWaiting | None = None) -> AsyncIterator[None]:

@@ -64,6 +64,8 @@ class Settings:
     encryption_keys: tuple[bytes, ...] = field(default=(), repr=False)
     # Port of the metrics, separate from the API; 0 for none.
     metrics_port: int = 0
+    # Where an OpenTelemetry collector takes traces; empty for none.
+    traces_url: str = ""
     # Inflows from this amount, in major units, are held for review; 0 for none.
     review_inflows_from: int = 0
     # A held inflow is returned after this many days.
@@ -157,6 +159,7 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
         bankfiles=BankFilesSettings.read(read) if mode is Mode.LIVE and "bankfiles" in rails else None,
         encryption_keys=read.keys("TIDEGATE_ENCRYPTION_KEY"),
         metrics_port=read.number("TIDEGATE_METRICS_PORT", default=0, at_most=65_535),
+        traces_url=read.text("TIDEGATE_TRACES_URL"),
         review_inflows_from=read.number("TIDEGATE_REVIEW_INFLOWS_FROM", default=0, at_most=1_000_000_000),
         hold_days=read.number("TIDEGATE_HOLD_DAYS", default=3, at_most=90, at_least=1),
         rate_lasts_minutes=read.number("TIDEGATE_RATE_LASTS_MINUTES", default=60, at_most=10_080, at_least=1),
@@ -176,8 +179,7 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
             at_least=1,
         ),
     )
-    problems = [*read.problems, *_problems_in(settings)]
-    if problems:
+    if problems := [*read.problems, *_problems_in(settings)]:
         raise WrongSettings(problems)
     return settings
 

@@ -2127,6 +2127,7 @@ CREATE TABLE event (
     cause         text        NOT NULL,
     reference     text,
     payload       bytea,
+    request_id    text,
     is_fanned_out boolean     NOT NULL DEFAULT false,
     created_at    timestamptz NOT NULL,
     CONSTRAINT event_pk PRIMARY KEY (business_id, id),
@@ -2135,6 +2136,7 @@ CREATE TABLE event (
 COMMENT ON TABLE event IS 'What is sent to merchants, written in the transaction of the change and sent unchanged.';
 COMMENT ON COLUMN event.reference IS 'By what the merchant knows the thing that this is about.';
 COMMENT ON COLUMN event.payload IS 'NULL when it was erased at a payer''s request; it is not sent any more.';
+COMMENT ON COLUMN event.request_id IS 'Of the request that caused it, for logs and traces; NULL for background work.';
 COMMENT ON COLUMN event.is_fanned_out IS 'Whether its deliveries have been made.';
 CREATE INDEX event_to_fan_out ON event (created_at) WHERE NOT is_fanned_out;
 -- Filled only when the worker marks an event, so that the transaction of a change does not pay for it.
@@ -2307,6 +2309,7 @@ DECLARE
     v_leased    record;
     v_secrets   text[];
     v_payload   bytea;
+    v_request   text;
     v_in_flight bigint;
     v_most      integer;
     v_room      integer;
@@ -2353,11 +2356,12 @@ BEGIN
                 INSERT INTO webhook_attempt (business_id, delivery_id, number, url, started_at, error)
                 VALUES (p_business_id, v_due.id, v_leased.attempts, v_turn.url, v_due.started_at, 'interrupted');
             END IF;
-            SELECT payload INTO v_payload FROM event WHERE business_id = p_business_id AND id = v_leased.event_id;
+            SELECT payload, request_id INTO v_payload, v_request FROM event
+             WHERE business_id = p_business_id AND id = v_leased.event_id;
             v_claimed := v_claimed || json_build_object(
                 'endpoint_id', v_turn.endpoint_id, 'delivery_id', v_due.id, 'event_id', v_leased.event_id,
                 'failures', v_leased.failures, 'url', v_turn.url, 'sealed_secrets', v_secrets,
-                'body', translate(encode(v_payload, 'base64'), E'\n', ''));
+                'request_id', v_request, 'body', translate(encode(v_payload, 'base64'), E'\n', ''));
             v_taken := v_taken + 1;
         END LOOP;
         v_full_at := v_turn.full_at + v_taken * interval '1 second' / v_turn.rate_per_second;
@@ -2568,7 +2572,8 @@ CREATE TYPE payment_change AS (
     event_type          text,
     event_cause         text,
     event_payload       text,
-    event_reference     text
+    event_reference     text,
+    event_request_id    text
 );
 COMMENT ON TYPE payment_change IS 'A payment, its attempt, and what came with them: a notification (ref), money received, money going back, a journal, an event. Bytes are base64. arrived_at: the account that the rail named, empty for none, where it is not the attempt''s own.';
 
@@ -2650,9 +2655,10 @@ BEGIN
                     v_change.now, v_change.now);
         END IF;
         IF v_change.event_id IS NOT NULL THEN
-            INSERT INTO event (business_id, id, type, cause, payload, created_at, reference)
+            INSERT INTO event (business_id, id, type, cause, payload, created_at, reference, request_id)
             VALUES (p_business_id, v_change.event_id, v_change.event_type, v_change.event_cause,
-                    decode(v_change.event_payload, 'base64'), v_change.now, v_change.event_reference);
+                    decode(v_change.event_payload, 'base64'), v_change.now, v_change.event_reference,
+                    v_change.event_request_id);
         END IF;
         IF v_change.kind IS NOT NULL THEN
             v_postings := v_postings || ROW(v_change.kind, v_change.cause, v_change.accounts, v_change.currencies,
@@ -2672,9 +2678,9 @@ COMMENT ON FUNCTION apply_payment_changes IS 'Writes changes of one business, wh
 
 CREATE FUNCTION write_event(p_business_id text, p_event json, p_now timestamptz) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    INSERT INTO event (business_id, id, type, cause, payload, created_at, reference)
+    INSERT INTO event (business_id, id, type, cause, payload, created_at, reference, request_id)
     VALUES (p_business_id, p_event ->> 'id', p_event ->> 'type', p_event ->> 'cause',
-            decode(p_event ->> 'payload', 'base64'), p_now, p_event ->> 'reference');
+            decode(p_event ->> 'payload', 'base64'), p_now, p_event ->> 'reference', p_event ->> 'request_id');
 END
 $$;
 COMMENT ON FUNCTION write_event IS 'Writes an event with its change. The payload is base64.';

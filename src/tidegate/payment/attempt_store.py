@@ -201,6 +201,7 @@ def _row(change: PaymentChange) -> dict[str, Any]:
     if event := change.event:
         row |= {"event_id": event.id, "event_type": event.type, "event_cause": event.cause}
         row |= {"event_payload": event.payload, "event_reference": event.reference}
+        row |= {"event_request_id": event.request_id}
     return row
 
 

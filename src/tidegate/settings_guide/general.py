@@ -213,7 +213,7 @@ LAST_SECTIONS = (
         ),
     ),
     SettingSection(
-        title="Logs, metrics, stopping",
+        title="Logs, metrics, traces, stopping",
         rows=(
             SettingRow(name="TIDEGATE_LOG", meaning="json or text, on standard error.", usual="json"),
             SettingRow(name="TIDEGATE_LOG_LEVEL", meaning="debug, info, warning or error.", usual="info"),
@@ -222,6 +222,11 @@ LAST_SECTIONS = (
                 meaning="Port of the Prometheus metrics, on HOST; 0 for none. `serve` and `worker` on one machine need "
                 "one each: the systemd units set 9464 and 9465.",
                 usual="0",
+            ),
+            SettingRow(
+                name="TIDEGATE_TRACES_URL",
+                meaning="OpenTelemetry collector that takes OTLP over HTTP, such as http://127.0.0.1:4318. Without one "
+                "there are no traces.",
             ),
             SettingRow(
                 name="TIDEGATE_DRAIN_S",

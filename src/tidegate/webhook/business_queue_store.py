@@ -19,6 +19,7 @@ class _Claimed(msgspec.Struct, frozen=True):
     url: str
     sealed_secrets: tuple[str, ...]
     body: bytes | None
+    request_id: str | None
 
 
 _claimed = msgspec.json.Decoder(list[_Claimed])
@@ -74,6 +75,7 @@ async def claim(
             sealed_secrets=one.sealed_secrets,
             body=one.body,
             failures=one.failures,
+            request_id=one.request_id,
         )
         for one in _claimed.decode(text)
     ]

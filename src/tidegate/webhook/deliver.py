@@ -7,6 +7,7 @@ the lease has expired, another sender sends the delivery again.
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -23,7 +24,8 @@ from tidegate.core.errors import Unavailable
 from tidegate.infra.db import REFUSED, Database
 from tidegate.infra.egress import Egress, WebhookResponse
 from tidegate.infra.leased_work import text_of
-from tidegate.infra.telemetry import Meter
+from tidegate.infra.telemetry import Meter, is_logged
+from tidegate.infra.trace import CLIENT, Tracer
 from tidegate.infra.vault import NoKey, Vault
 from tidegate.webhook import queue, queue_store, schedule, sign
 from tidegate.webhook.model import (
@@ -63,7 +65,9 @@ log = structlog.get_logger("webhook")
 
 
 class Sender:
-    def __init__(self, db: Database, egress: Egress, vault: Vault, clock: Clock, meter: Meter) -> None:
+    def __init__(
+        self, db: Database, egress: Egress, vault: Vault, clock: Clock, meter: Meter, *, tracer: Tracer | None = None
+    ) -> None:
         self._db = db
         self._egress = egress
         self._vault = vault
@@ -71,6 +75,7 @@ class Sender:
         # Receivers compare a signature's time with real time, not with a sandbox's clock.
         self._wall = SystemClock()
         self._meter = meter
+        self._tracer = tracer
         self._opened: dict[tuple[str, str], str] = {}
         self._in_flight: dict[asyncio.Task[None], tuple[ClaimedDelivery, datetime]] = {}
         self._results: list[DeliveryResult] = []
@@ -88,6 +93,8 @@ class Sender:
                     group.create_task(self._repeat(self._take_and_send))
                     group.create_task(self._repeat(self._write_down))
                     group.create_task(self._repeat(self._measure))
+                    if self._tracer is not None:
+                        group.create_task(self._tracer.run())
             finally:
                 await self._drain(grace_s)
 
@@ -118,7 +125,29 @@ class Sender:
         except Exception:
             log.exception("webhook cannot be sent", endpoint=delivery.endpoint_id, delivery=delivery.delivery_id)
             reply = WebhookResponse(None, "internal_error", b"", None, 0)
-        return self._result_of(delivery, reply, started_at)
+        result = self._result_of(delivery, reply, started_at)
+        self._show(result)
+        return result
+
+    def _show(self, result: DeliveryResult) -> None:
+        """In the log and the trace of the request that caused the event."""
+        delivery = result.delivery
+        if is_logged(logging.INFO):
+            log.info(
+                "webhook sent",
+                request_id=delivery.request_id,
+                event_id=delivery.event_id,
+                endpoint=delivery.endpoint_id,
+                status=result.status_code,
+                error=result.error,
+                ms=result.duration_ms,
+            )
+        if self._tracer is not None and delivery.request_id is not None:
+            facts = {"tidegate.event_id": delivery.event_id, "http.response.status_code": result.status_code or 0}
+            self._tracer.record(
+                "webhook", delivery.request_id, kind=CLIENT, seconds=result.duration_ms / 1000, attributes=facts,
+                failed=not result.is_success,
+            )  # fmt: skip
 
     async def _post(self, delivery: ClaimedDelivery) -> WebhookResponse:
         if delivery.body is None:

@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from tidegate.core.described_enum import DescribedEnum
+from tidegate.core.request_id import current as current_request_id
 
 # Every endpoint gets the events of incoming money; the others only if it subscribes to them.
 EVENTS_ALWAYS = ("charge.successful", "collection.successful")
@@ -70,6 +71,8 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     # The reference by which the merchant finds it.
     reference: str
     payload: bytes
+    # Of the request that caused it; None for background work.
+    request_id: str | None = msgspec.field(default_factory=current_request_id)
 
     def __post_init__(self) -> None:
         if self.type not in EVENTS:
@@ -162,6 +165,7 @@ class ClaimedDelivery(msgspec.Struct, frozen=True, kw_only=True):
     sealed_secrets: tuple[str, ...]  # The current one first.
     body: bytes | None  # None when it was erased.
     failures: int
+    request_id: str | None = None
 
 
 class DeliveryResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,8 +12,8 @@ async def insert(tx: Tx, business_id: str, event: Event, *, now: datetime) -> No
     """In the transaction of its change. Notify EVENT_CHANNEL after the commit."""
     await tx.execute(
         """
-        INSERT INTO event (business_id, id, type, cause, payload, reference, created_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7)
+        INSERT INTO event (business_id, id, type, cause, payload, reference, request_id, created_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
         """,
-        business_id, event.id, event.type, event.cause, event.payload, event.reference, now,
+        business_id, event.id, event.type, event.cause, event.payload, event.reference, event.request_id, now,
     )  # fmt: skip

@@ -169,7 +169,7 @@ _CLAIM = """
                         AND (expires_at IS NULL OR expires_at > taken.now) ORDER BY secret.id DESC) AS sealed_secrets
           FROM taken)
     SELECT leased.business_id, leased.endpoint_id, leased.id, leased.event_id, leased.failures, leased.url,
-           event.payload, signed.sealed_secrets
+           event.payload, event.request_id, signed.sealed_secrets
       FROM leased JOIN signed USING (business_id, endpoint_id)
            JOIN event ON event.business_id = leased.business_id AND event.id = leased.event_id
 """
@@ -371,6 +371,7 @@ def _claimed_delivery(row: Row, token: str) -> ClaimedDelivery:
         sealed_secrets=tuple(row["sealed_secrets"]),
         body=row["payload"],
         failures=row["failures"],
+        request_id=row["request_id"],
     )
 
 

@@ -10,6 +10,7 @@ import structlog
 from starlette.types import Receive, Scope, Send
 
 from tidegate.core import ids
+from tidegate.core import request_id as request_ids
 from tidegate.core.clock import monotonic_s
 from tidegate.core.errors import Refusal, Unavailable
 from tidegate.infra.http.body import BROKEN
@@ -22,6 +23,7 @@ from tidegate.infra.http.request_head import check_head
 from tidegate.infra.http.routing import Route, Routing
 from tidegate.infra.http.status import STATUS_OF
 from tidegate.infra.telemetry import Meter, is_logged
+from tidegate.infra.trace import SERVER, Tracer
 
 FULL_RETRY_AFTER_S = 1
 START_RETRY_AFTER_S = 2
@@ -47,6 +49,7 @@ class Application:
         answer_page: AnswerPage | None = None,
         hosts: KnownHosts | None = None,
         note: NoteRequest | None = None,
+        tracer: Tracer | None = None,
     ) -> None:
         self.routing = Routing(routes)
         self.admission = AdmissionControl()
@@ -56,6 +59,7 @@ class Application:
         self._answer_page = answer_page
         self._hosts = hosts
         self._note = note
+        self.tracer = tracer
         self.is_draining = False
         # Why nothing can be served yet.
         self.waiting_for: str | None = None
@@ -66,6 +70,7 @@ class Application:
                 await _live(self._lifespan, receive, send)
             return
         request_id = scope["tidegate.request_id"] = ids.new_request_id()
+        request_ids.begin(request_id)
         scope["app"] = self
         scope["tidegate.trusted_proxies"] = self._trusted_proxies
         reply = Reply(send, request_id)
@@ -105,6 +110,11 @@ class Application:
         self._meter.observe_request(operation, status, seconds)
         if self._note is not None:
             self._note(scope, status, seconds)
+        if self.tracer is not None:
+            facts = {"http.request.method": scope["method"], "http.response.status_code": status}
+            self.tracer.record(
+                operation, request_id, kind=SERVER, seconds=seconds, attributes=facts, failed=status >= 500
+            )
         if is_logged(logging.INFO):
             write_log(
                 log.info,
