@@ -5,6 +5,7 @@ Processor time in this process is measured, so that a busy machine is no failure
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import itertools
 import json
@@ -87,6 +88,7 @@ DASHBOARD_FORMS = {
     "/{business}/settings/hosts": ("hosts",),
     "/{business}/settings/two-step": ("two_step_for_all",),
     "/{business}/accounts/new": ("first_name", "last_name", "business_name", "flow", "reference", "document1_url"),
+    "/{business}/accounts/{account}/documents": ("name",),
     "/{business}/settings/limits": ("limit-NGN",),
     "/{business}/keys": ("name", "addresses", "days", "once"),
     "/{business}/keys/{key}": ("what", "overlap"),
@@ -159,9 +161,13 @@ class Caller:
     ) -> tuple[int, bytes, list[tuple[bytes, bytes]]]:
         number = next(_addresses)
         sent: list[Any] = []
+        to_come = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def receive() -> dict[str, Any]:
-            return {"type": "http.request", "body": body, "more_body": False}
+            if not to_come:
+                # The client stays until it is answered.
+                await asyncio.Event().wait()
+            return to_come.pop()
 
         async def send(message: Any) -> None:
             sent.append(message)
