@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection
+from contextlib import suppress
 from datetime import datetime
 
 from tidegate.audit import store as audit
 from tidegate.audit.model import Actor
-from tidegate.core.errors import Conflict, NotFound
+from tidegate.core.errors import Conflict, NotFound, Unavailable
 from tidegate.core.ids import PLATFORM_BUSINESS_ID
 from tidegate.infra.also import Also, nothing_else
 from tidegate.infra.db import Database, Tx
@@ -32,7 +33,9 @@ class PausedRails:
 
     async def follow(self, db: Database) -> None:
         while True:
-            await self.look(db)
+            # While the database is away what was known last holds.
+            with suppress(Unavailable):
+                await self.look(db)
             await asyncio.sleep(LOOK_EVERY_S)
 
 

@@ -89,6 +89,8 @@ class RequestRecorder:
                 old = await store.list_old(tx, now=self._clock.now(), limit=REMOVED_AT_ONCE)
                 for business_id, numbers in old.items():
                     await store.delete(tx, business_id, numbers)
+        except Unavailable:
+            return  # The next round removes them.
         except Exception as error:
             log.error("old requests were not removed", exc_info=error)
 
