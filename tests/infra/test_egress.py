@@ -307,7 +307,8 @@ async def test_a_tls_handshake_that_stalls_fails_the_attempt_in_time(hurried: No
 
 def test_no_other_module_makes_requests() -> None:
     """Whatever leaves us for an address that a stranger chose goes through the guard. The API client and
-    the traces call the hosts of the operator's settings; what a developer types, and an emulator, calls his own machine.
+    the traces call the hosts of the operator's settings; what a developer types, and an emulator, calls his own
+    machine.
     """
     clients = {"aiohttp", "httpx", "requests", "urllib3", "http.client", "urllib.request"}
     found = set()
