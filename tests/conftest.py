@@ -27,6 +27,7 @@ from conformance.table import PassedTests
 from console.people import SignedInStaff, StaffPeople
 from dashboard.people import People, SignedInPerson
 from inflow import Inflows
+from infra.stopwatch import Stopwatch
 from serving import serving
 from tidegate import worker
 from tidegate.core.clock import ShiftedClock, SystemClock, monotonic_s
@@ -133,6 +134,14 @@ def pytest_configure(config: pytest.Config) -> None:
     # How long an example takes says how busy the machine is, and nothing about the code.
     hypothesis.settings.register_profile("any machine", deadline=None)
     hypothesis.settings.load_profile("any machine")
+
+
+@pytest.fixture
+def stopwatch(monkeypatch: pytest.MonkeyPatch) -> Stopwatch:
+    """The clock of rate limits."""
+    watch = Stopwatch()
+    monkeypatch.setattr(rate_limit, "monotonic_s", watch)
+    return watch
 
 
 @pytest.fixture(scope="session")

@@ -7,27 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.infra import limit_exchange, rate_limit
+from infra.stopwatch import Stopwatch
+from tidegate.infra import limit_exchange
 from tidegate.infra.db import Database
 from tidegate.infra.limit_exchange import CALLERS_MAX, EVERY_S, LimitExchange
 from tidegate.infra.rate_limit import RateLimit
 from waiting import until
 
 MACHINES, TICK_S = 3, 0.01
-
-
-class Stopwatch:
-    now = 1_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def stopwatch(monkeypatch: pytest.MonkeyPatch) -> Stopwatch:
-    watch = Stopwatch()
-    monkeypatch.setattr(rate_limit, "monotonic_s", watch)
-    return watch
 
 
 @pytest.fixture

@@ -4,22 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.infra import rate_limit
+from infra.stopwatch import Stopwatch
 from tidegate.infra.rate_limit import RateLimit
-
-
-class Stopwatch:
-    now = 1_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def stopwatch(monkeypatch: pytest.MonkeyPatch) -> Stopwatch:
-    watch = Stopwatch()
-    monkeypatch.setattr(rate_limit, "monotonic_s", watch)
-    return watch
 
 
 def passed(limit: RateLimit, slot: int, tries: int) -> int:

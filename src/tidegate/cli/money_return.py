@@ -7,12 +7,10 @@ from datetime import timedelta
 import click
 from rich.table import Table
 
-from tidegate.audit.model import OPERATOR
 from tidegate.cli.console import as_json_option, out, plain, print_json, show_table, speaks_plainly
-from tidegate.cli.operator import ago, limit_option, with_payment_deps, words
+from tidegate.cli.operator import ago, ask_at_once, limit_option, with_payment_deps, words
 from tidegate.cli.release import by_option, known, released
 from tidegate.core.clock import Clock
-from tidegate.intake import ask_again
 from tidegate.money_return import list_store
 from tidegate.money_return.list_store import StuckReturn
 from tidegate.rail.deps import PaymentDeps
@@ -61,14 +59,7 @@ def list_(older_than_minutes: int, limit: int, as_json: bool) -> None:
 @speaks_plainly
 def ask(business_id: str, reference: str, rail: str) -> None:
     """Ask the rail about a return at once."""
-
-    async def run(deps: PaymentDeps, clock: Clock) -> None:
-        await ask_again.ask(
-            deps.db, "return", business_id, reference, rail=rail, by=OPERATOR, now=clock.now_of(business_id)
-        )
-
-    with_payment_deps(run)
-    out.print("[green]✓[/] asked within seconds, while a `tidegate worker` runs.")
+    ask_at_once("return", business_id, reference, rail=rail)
 
 
 @return_.command()

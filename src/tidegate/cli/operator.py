@@ -9,10 +9,12 @@ from typing import TypeVar
 import click
 
 from tidegate import settings as settings_module
-from tidegate.cli.console import fail
+from tidegate.audit.model import OPERATOR
+from tidegate.cli.console import fail, out
 from tidegate.cli.database import run_on_database
 from tidegate.core.clock import Clock
 from tidegate.infra.db import Database
+from tidegate.intake import ask_again
 from tidegate.merchant.field import Remark
 from tidegate.rail.deps import PaymentDeps
 from tidegate.runtime import Runtime
@@ -34,6 +36,17 @@ def with_payment_deps(work: Callable[[PaymentDeps, Clock], Awaitable[T]]) -> T:
         return await work(runtime.deps, runtime.clock)
 
     return run_on_database(settings, run)
+
+
+def ask_at_once(kind: str, business_id: str, reference: str, *, rail: str) -> None:
+    """About a return or a part of a refund."""
+
+    async def run(deps: PaymentDeps, clock: Clock) -> None:
+        now = clock.now_of(business_id)
+        await ask_again.ask(deps.db, kind, business_id, reference, rail=rail, by=OPERATOR, now=now)
+
+    with_payment_deps(run)
+    out.print("[green]✓[/] asked within seconds, while a `tidegate worker` runs.")
 
 
 def business_and(given: tuple[str, ...]) -> tuple[str | None, str]:

@@ -8,12 +8,10 @@ from decimal import Decimal, InvalidOperation
 import click
 from rich.table import Table
 
-from tidegate.audit.model import OPERATOR
 from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
-from tidegate.cli.operator import ago, limit_option, with_payment_deps, words
+from tidegate.cli.operator import ago, ask_at_once, limit_option, with_payment_deps, words
 from tidegate.cli.release import by_option, known, released
 from tidegate.core.clock import Clock
-from tidegate.intake import ask_again
 from tidegate.rail.deps import PaymentDeps
 from tidegate.refund import commands, list_store, wire
 from tidegate.refund.field import RefundAmount
@@ -89,14 +87,7 @@ def show(business_id: str, reference: str, as_json: bool) -> None:
 @speaks_plainly
 def ask(business_id: str, reference: str, rail: str) -> None:
     """Ask the rail about a refund at once. PART is the reference of one of its parts, such as REFUND-1."""
-
-    async def run(deps: PaymentDeps, clock: Clock) -> None:
-        await ask_again.ask(
-            deps.db, "refund", business_id, reference, rail=rail, by=OPERATOR, now=clock.now_of(business_id)
-        )
-
-    with_payment_deps(run)
-    out.print("[green]✓[/] asked within seconds, while a `tidegate worker` runs.")
+    ask_at_once("refund", business_id, reference, rail=rail)
 
 
 @refund.command(name="list")

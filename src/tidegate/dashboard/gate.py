@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -63,7 +64,7 @@ class GateShell(Protocol):
 
 
 @dataclass(frozen=True)
-class Gate:
+class Gate(ABC):
     shell: GateShell
 
     @property
@@ -207,9 +208,9 @@ class Gate:
         role = await self.role_of(member)
         return self.page(request, "enter.html", title="Enter the sandbox", member=member, role=role)
 
+    @abstractmethod
     async def role_of(self, member: Member) -> str:
         """Of a person of the sandbox, where there is one."""
-        raise NotImplementedError
 
     async def enter(self, request: PageRequest) -> Html:
         self.check(request)
