@@ -86,6 +86,8 @@ def deployment() -> Iterator[Deployment]:
         wait_until_ready(base_url, api)
         worker = tidegate("worker", **environment)
         try:
+            # A parent that starts while PostgreSQL is away ends; one that has started waits for it.
+            supervised_by(worker, within_s=WITHIN_S)
             yield Deployment(home, base_url, api, worker)
         finally:
             stop(worker)
