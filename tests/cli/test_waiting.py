@@ -11,6 +11,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,12 @@ import pytest
 from conftest import postgres_bin
 from process import START_TIMEOUT_S, api_process, stop, supervised_by, tidegate, wait_until_ready
 from receiver import receiving
+from tidegate.cli.database import prepare_embedded
 from tidegate.core.ids import Mode
 from tidegate.deployment import commands as deployment
 from tidegate.infra.db import Database
 from tidegate.infra.embedded import EmbeddedPostgres
+from tidegate.settings import from_environment
 from webhook.world import make_world
 
 
@@ -121,3 +124,12 @@ async def test_a_worker_starts_without_its_database_and_works_once_that_is_there
             assert process.poll() is None
         finally:
             stop(process)
+
+
+def test_an_embedded_database_that_ends_while_it_is_prepared_is_started_again(postgres: EmbeddedPostgres) -> None:
+    """A worker that starts at this moment does not end because of it."""
+    settings = replace(from_environment(), database_url=postgres.url())
+    assert postgres.pid is not None
+    os.kill(postgres.pid, signal.SIGKILL)
+    prepare_embedded(settings, postgres)
+    assert postgres.is_running()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -12,16 +13,19 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from tidegate.cli.console import err, fail
+from tidegate.core.clock import monotonic_s
 from tidegate.core.errors import Unavailable
 from tidegate.deployment import commands as deployment
 from tidegate.infra import db as database
 from tidegate.infra.db import Database
 from tidegate.infra.embedded import EmbeddedPostgres, EmbeddedPostgresFailed
+from tidegate.infra.supervisor import LOOK_EVERY_S
 from tidegate.infra.vault import key_kept_in
 from tidegate.settings import Settings
 
 T = TypeVar("T")
 KEY_FILE = "encryption-key"
+EMBEDDED_PREPARED_WITHIN_S = 60.0
 
 
 @contextmanager
@@ -69,9 +73,25 @@ def prepare(settings: Settings) -> list[str]:
 async def _prepare(settings: Settings) -> list[str]:
     try:
         return await deployment.prepare(settings.direct_url or settings.database_url or "", settings.mode)
-    except (OSError, TimeoutError) as error:
+    except database.AWAY as error:
         where = urlsplit(settings.database_url or "").hostname or "the local socket"
         raise Unavailable(f"the database at {where} cannot be reached: {error}") from None
+
+
+def prepare_embedded(settings: Settings, postgres: EmbeddedPostgres | None) -> None:
+    """Where there is an embedded PostgreSQL. One that ends meanwhile is started again, as later while its processes
+    run."""
+    ends_at = monotonic_s() + EMBEDDED_PREPARED_WITHIN_S
+    while postgres is not None:
+        try:
+            prepare(settings)
+        except Unavailable:
+            if monotonic_s() > ends_at:
+                raise
+            mend(postgres)
+            time.sleep(LOOK_EVERY_S)
+        else:
+            return
 
 
 def check(settings: Settings) -> None:
@@ -92,8 +112,7 @@ def mend(postgres: EmbeddedPostgres | None) -> None:
 def run_on_database(settings: Settings, command: Callable[[Database], Awaitable[T]]) -> T:
     """Opens the database for one command. The embedded one is migrated first."""
     with with_database(settings) as (ready, postgres):
-        if postgres is not None:
-            prepare(ready)
+        prepare_embedded(ready, postgres)
         # Without the pooler where possible: a command may run longer than a pooler allows.
         direct = replace(ready, database_url=ready.direct_url, is_pooled=False) if ready.direct_url else ready
         return run_async(_on_database(direct, command))

@@ -12,7 +12,7 @@ import click
 
 from tidegate import settings as settings_module
 from tidegate.cli.console import speaks_plainly
-from tidegate.cli.database import check, mend, prepare, with_database, with_encryption_key
+from tidegate.cli.database import check, mend, prepare_embedded, with_database, with_encryption_key
 from tidegate.infra import telemetry
 from tidegate.infra.http.server import BACKLOG, bind
 from tidegate.infra.supervisor import Supervisor, stop_on_terminate
@@ -43,8 +43,7 @@ def serve(port: int | None, workers: int) -> None:
         tempfile.TemporaryDirectory(prefix="tidegate-") as shared,
         telemetry.showing_metrics(settings.host, settings.metrics_port) as on_end,
     ):
-        if postgres is not None:
-            prepare(found)
+        prepare_embedded(found, postgres)
         check(found)
         ready = replace(with_encryption_key(found), rate_limit_file=Path(shared) / "rate-limit")
         listening.listen(BACKLOG)  # Clients wait while a process restarts, instead of being refused.

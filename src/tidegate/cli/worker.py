@@ -8,7 +8,7 @@ import click
 
 from tidegate import settings as settings_module
 from tidegate.cli.console import speaks_plainly
-from tidegate.cli.database import check, mend, prepare, with_database, with_encryption_key
+from tidegate.cli.database import check, mend, prepare_embedded, with_database, with_encryption_key
 from tidegate.infra import telemetry
 from tidegate.infra.supervisor import Supervisor, stop_on_terminate
 
@@ -21,8 +21,7 @@ def worker() -> None:
     telemetry.configure_logs(as_json=settings.log_as_json, level=settings.log_level)
     stop_on_terminate()
     with with_database(settings) as (ready, postgres):
-        if postgres is not None:
-            prepare(ready)
+        prepare_embedded(ready, postgres)
         check(ready)
         with telemetry.showing_metrics(settings.host, settings.metrics_port) as on_end:
             Supervisor(
