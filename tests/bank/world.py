@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import datetime
 from decimal import Decimal
 from itertools import count
 from pathlib import Path
@@ -14,7 +15,8 @@ from build import Shop
 from tidegate.account import commands as accounts
 from tidegate.account.model import Account, AccountType
 from tidegate.audit.model import OPERATOR, OURSELVES
-from tidegate.bank_file import imports, record
+from tidegate.bank_file import imports, payout_store, record
+from tidegate.bank_file import payout as payouts
 from tidegate.bank_file.model import ImportedFile
 from tidegate.bank_settings import BankAccount, BankFilesSettings
 from tidegate.core import ids
@@ -109,6 +111,16 @@ class BankWorld:
             "SELECT balance_minor FROM wallet WHERE business_id = $1 AND currency = $2", self.shop.business_id, currency
         )
         return int(balance or 0)
+
+
+async def let_out(deps: PaymentDeps, settings: BankFilesSettings, *, now: datetime) -> None:
+    """What is proposed is approved by one person and exported by another."""
+    async with deps.db.connection() as tx:
+        proposed = await payout_store.list_payouts(tx, is_open=True, limit=1000)
+    for payout in proposed:
+        if payout.status == "proposed":
+            await payouts.approve(deps.db, payout.reference, by="ada", now=now)
+    await payouts.export(deps, settings, by="bisi", now=now, on_written=lambda *_: None)
 
 
 def a_debit(end_to_end_id: str, amount: str = "250.00", **changed: Any) -> bytes:

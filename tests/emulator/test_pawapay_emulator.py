@@ -162,6 +162,15 @@ async def test_callbacks_are_signed_and_repeated_until_200(http: httpx.AsyncClie
     message_signature.verify(message, {listed["id"]: key}, now=SystemClock().now())
 
 
+async def test_a_callback_may_come_twice_and_before_the_answer(
+    http: httpx.AsyncClient, emulated: RunningPawapay
+) -> None:
+    async with receiving() as receiver:
+        await control(emulated, "account", callback_url=receiver.url(), callbacks_early=True, callbacks_twice=True)
+        await http.post("/v2/deposits", json=a_deposit())
+        assert [json.loads(one.body)["status"] for one in receiver.received] == ["COMPLETED", "COMPLETED"]
+
+
 async def test_a_callback_of_nothing_is_not_sent_again(http: httpx.AsyncClient) -> None:
     asked = a_deposit(payer=payer("260763456129"))
     await http.post("/v2/deposits", json=asked)

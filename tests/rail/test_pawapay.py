@@ -58,7 +58,14 @@ PAYING = {
     ("TZS", "halopesa"): "+255623456789",
 }
 NO_AMOUNTS: list[Any] = ["0", "-1", "x", None, 1, True, "1e9", "9" * 24, []]
-UNKNOWN_OUTCOMES = [FaultKind.LOST, FaultKind.HTML, FaultKind.CUT, FaultKind.HUGE, FaultKind.ERROR_AFTER]
+UNKNOWN_OUTCOMES = [
+    FaultKind.LOST,
+    FaultKind.HTML,
+    FaultKind.PAGE,
+    FaultKind.CUT,
+    FaultKind.HUGE,
+    FaultKind.ERROR_AFTER,
+]
 
 
 def now() -> datetime:

@@ -10,6 +10,8 @@ class FaultKind(StrEnum):
     LOST = "lost"  # carried out, but never answered
     REFUSED = "refused"  # the connection ends before anything is done
     HTML = "html"  # 502 with HTML, after the work
+    PAGE = "page"  # 200 with HTML, after the work
+    SLOW = "slow"  # carried out; the answer comes late
     CUT = "cut"  # carried out; the answer breaks off
     HUGE = "huge"  # carried out; the answer never ends
     BUSY = "busy"  # 429, nothing done

@@ -12,6 +12,7 @@ from tidegate.emulator.faults import FaultKind
 
 _HTML = "<html><head><title>502 Bad Gateway</title></head><body>Bad Gateway</body></html>"
 _HUGE_BYTES = 10 * 1024 * 1024
+SLOW_S = 0.5
 _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{title}</title>
 <style>body{{font:16px sans-serif;max-width:40rem;margin:2rem auto;padding:0 1rem}}button{{font:inherit;margin:.2rem}}
@@ -30,13 +31,15 @@ def hang_up(request: web.Request) -> web.Response:
     return web.Response()
 
 
-def spoilt(request: web.Request, answer: web.StreamResponse, fault: FaultKind | None) -> web.StreamResponse:
+async def spoilt(request: web.Request, answer: web.StreamResponse, fault: FaultKind | None) -> web.StreamResponse:
     """The work is done; the answer suffers."""
     match fault:
+        case FaultKind.SLOW:
+            await asyncio.sleep(SLOW_S)
         case FaultKind.LOST:
             return hang_up(request)
-        case FaultKind.HTML:
-            return web.Response(text=_HTML, status=502, content_type="text/html")
+        case FaultKind.HTML | FaultKind.PAGE:
+            return web.Response(text=_HTML, status=200 if fault is FaultKind.PAGE else 502, content_type="text/html")
         case FaultKind.HUGE:
             return web.Response(body=b'{"status":true,"data":"' + b"x" * _HUGE_BYTES, content_type="application/json")
         case FaultKind.CUT if isinstance(answer, web.Response) and isinstance(answer.body, bytes):

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import date
 from decimal import Decimal, InvalidOperation
 from html import escape
 from typing import Any, NamedTuple
 
 from aiohttp import web
 
-from tidegate.emulator.bank.service import BankService
+from tidegate.emulator.bank.service import NOTICES, BankService
+from tidegate.emulator.bank.spoil import BadFile, spoilt
 from tidegate.emulator.http import beside, listening, page
 
 TICK_S = 0.5
@@ -98,40 +100,82 @@ class _Control:
         )
 
     async def _act(self, request: web.Request) -> web.Response:
-        """transfer, statement, reverse, close, answers (the statuses of pain.002 in turn), write (any file)."""
+        """Answers with what was done: a reference, a number, or the names of files."""
         done = _do(self._service, request.match_info["do"], await request.json())
         return web.json_response({"done": done})
 
 
 def _do(service: BankService, what: str, given: dict[str, Any]) -> str:
-    if what not in _ACTIONS:
+    if what not in ACTIONS:
         raise web.HTTPNotFound
-    if what in ("transfer", "statement", "reverse") and given.get("account") not in service.accounts:
-        raise web.HTTPBadRequest(text=f"no account {given.get('account')!r}")
-    return _ACTIONS[what](service, given)
+    if "account" in given and given["account"] not in service.accounts:
+        raise web.HTTPBadRequest(text=f"no account {given['account']!r}")
+    try:
+        return ACTIONS[what](service, given)
+    except KeyError as missing:
+        raise web.HTTPBadRequest(text=f"{missing.args[0]} is missing") from None
+    except StopIteration:
+        raise web.HTTPBadRequest(text="nothing that was booked since the last statement fits") from None
+    except (TypeError, ValueError, InvalidOperation) as error:
+        raise web.HTTPBadRequest(text=f"this is not understood: {error}") from None
 
 
 def _transfer(service: BankService, given: dict[str, Any]) -> str:
-    try:
-        amount = Decimal(str(given.get("amount")))
-    except InvalidOperation:
-        raise web.HTTPBadRequest(text="amount must be a number") from None
+    """`changes` are of the entry (`emulator/bank/model.py`); None takes a field away."""
+    changes = dict(given.get("changes", {}))
+    if "day" in changes:
+        changes["day"] = date.fromisoformat(changes["day"])
+    if "parts" in changes:
+        changes["parts"] = tuple(changes["parts"])
+    notice = given.get("notice", NOTICES[0])
+    if notice not in NOTICES:
+        raise ValueError(f"notice must be one of {', '.join(NOTICES)}")
     booked = service.transfer(
         given["account"],
-        amount,
+        _amount(given["amount"]),
         payee_name=given.get("payee_name") or None,
         destination=given.get("destination") or None,
         remittance=given.get("remittance") or None,
+        notice=notice,
+        changes=changes,
     )
     return booked.reference or ""
 
 
+def _amount(given: Any) -> Decimal:
+    amount = Decimal(str(given))
+    if not amount.is_finite() or amount < 0:
+        raise ValueError("amount must be a number")
+    return amount
+
+
 def _statement(service: BankService, given: dict[str, Any]) -> str:
-    return service.statement(given["account"], kind=given.get("kind", "camt")).name
+    written = service.statement(
+        given["account"],
+        kind=given.get("kind", "camt"),
+        pages=int(given.get("pages", 1)),
+        without_page=int(given.get("without_page", 0)),
+        closing=Decimal(str(given["closing"])) if "closing" in given else None,
+    )
+    return " ".join(path.name for path in written)
+
+
+def _repeat(service: BankService, given: dict[str, Any]) -> str:
+    return service.repeat(given["account"], given["how"]).name
+
+
+def _skip(service: BankService, given: dict[str, Any]) -> str:
+    return str(service.skip(given["account"]))
 
 
 def _reverse(service: BankService, given: dict[str, Any]) -> str:
-    return service.take_back(given["account"], given["reference"]).reference or ""
+    amount = _amount(given["amount"]) if "amount" in given else None
+    is_named = bool(given.get("is_named", True))
+    return service.take_back(given["account"], given["reference"], amount=amount, is_named=is_named).reference or ""
+
+
+def _bounce(service: BankService, given: dict[str, Any]) -> str:
+    return service.bounce(given["account"], given["end_to_end_id"]).reference or ""
 
 
 def _close(service: BankService, given: dict[str, Any]) -> str:
@@ -144,15 +188,41 @@ def _answers(service: BankService, given: dict[str, Any]) -> str:
     return " ".join(service.answers)
 
 
+def _version(service: BankService, given: dict[str, Any]) -> str:
+    service.version = int(given["version"])
+    return str(service.version)
+
+
+def _spoil(service: BankService, given: dict[str, Any]) -> str:
+    what = BadFile(given["what"])
+    return service.write(f"{what}.xml", spoilt(what, service.sample(given["account"]), given["account"])).name
+
+
 def _write(service: BankService, given: dict[str, Any]) -> str:
     return service.write(given["name"], given["content"].encode(given.get("encoding", "utf-8"))).name
 
 
-_ACTIONS: dict[str, Callable[[BankService, dict[str, Any]], str]] = {
+ACTIONS: dict[str, Callable[[BankService, dict[str, Any]], str]] = {
+    # A credit: by which notice, and how its entry differs.
     "transfer": _transfer,
+    # The end of a day, in pages of which one may be missing; `closing` is a lie.
     "statement": _statement,
+    # The last statement again: same, copy or corrected.
+    "repeat": _repeat,
+    # A statement that never comes.
+    "skip": _skip,
+    # A credit is taken back, or a part of it.
     "reverse": _reverse,
+    # A payment of ours comes back after its debit.
+    "bounce": _bounce,
+    # Payments to this number are rejected.
     "close": _close,
+    # The statuses of pain.002 in turn; none at all: the bank never answers, and pays.
     "answers": _answers,
+    # Of the camt files from now on: 2, 3, 4 or 8.
+    "version": _version,
+    # A file as no bank should send it.
+    "spoil": _spoil,
+    # Any file, such as one that is still being written.
     "write": _write,
 }

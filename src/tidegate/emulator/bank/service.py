@@ -1,4 +1,4 @@
-"""The emulated bank: accounts, their entries, and the files that tell of them."""
+"""The emulated bank: accounts, their entries, and the files that tell of them, in every form that banks have for it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 from itertools import count
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from lxml import etree
@@ -15,12 +16,15 @@ from lxml import etree
 from tidegate.core.clock import SystemClock
 from tidegate.emulator.bank.camt_writer import camt
 from tidegate.emulator.bank.model import EmulatedEntry, EmulatedStatement
-from tidegate.emulator.bank.mt_writer import mt940
+from tidegate.emulator.bank.mt_writer import mt940, mt942
 from tidegate.emulator.bank.pain import OrderedPayment, OrderNotValid, answer_to, payments_in
+
+# What tells of an entry at once; "none": it is in the statement only.
+NOTICES = ("camt.054", "camt.052", "mt942", "none")
 
 
 class BankService:
-    """Notices (camt.054) are written at once; the statement (camt.053) when it is asked for."""
+    """Notices are written at once; the statement (camt.053 or MT940) when it is asked for."""
 
     def __init__(self, folder: Path, accounts: Mapping[str, str], *, version: int = 8) -> None:
         self.folder = folder
@@ -34,6 +38,8 @@ class BankService:
         # Statuses reported in turn; the debit follows when the last one is no rejection.
         self.answers: tuple[str, ...] = ("ACTC", "ACSP", "ACSC")
         self.sequences: dict[str, int] = dict.fromkeys(accounts, 0)
+        # The last one of each account, which may come again.
+        self.statements: dict[str, EmulatedStatement] = {}
         self._numbers = count(1)
         for name in ("in", "out", "taken"):
             (folder / name).mkdir(parents=True, exist_ok=True)
@@ -43,40 +49,80 @@ class BankService:
 
     def transfer(
         self, account: str, amount: Decimal, *, payee_name: str | None, destination: str | None, remittance: str | None,
-        name: str = "Demo Payer", payer_account: str = "NL91ABNA0417164300",
+        notice: str = NOTICES[0], changes: Mapping[str, Any] | None = None,
     ) -> EmulatedEntry:  # fmt: skip
-        """A credit, and its notice."""
-        return self._book(
-            account,
-            EmulatedEntry(
-                amount=amount,
-                currency=self.accounts[account],
-                day=self.now().date(),
-                reference=self._reference(),
-                end_to_end_id="NOTPROVIDED",
-                uetr=str(uuid4()),
-                name=name,
-                account=payer_account,
-                bic="ABNANL2A",
-                payee_name=payee_name,
-                destination=destination,
-                remittance=remittance,
-            ),
+        """A credit, and its notice. `changes` are of the entry: a pending one, one without a reference, a batch."""
+        made = EmulatedEntry(
+            amount=amount,
+            currency=self.accounts[account],
+            day=self.now().date(),
+            reference=self._reference(),
+            end_to_end_id="NOTPROVIDED",
+            uetr=str(uuid4()),
+            name="Demo Payer",
+            account="NL91ABNA0417164300",
+            bic="ABNANL2A",
+            payee_name=payee_name,
+            destination=destination,
+            remittance=remittance,
         )
+        return self._book(account, replace(made, **(changes or {})), notice)
 
-    def take_back(self, account: str, reference: str) -> EmulatedEntry:
-        """The bank reverses a credit."""
+    def take_back(
+        self, account: str, reference: str, *, amount: Decimal | None = None, is_named: bool = True
+    ) -> EmulatedEntry:
+        """The bank reverses a credit, or a part of it; without its identifiers when it is not named."""
         found = next(one for one in self.entries[account] if one.reference == reference)
-        return self._book(account, replace(found, is_credit=False, is_reversal=True, reference=self._reference()))
+        back = replace(found, is_credit=False, is_reversal=True, reference=self._reference())
+        if not is_named:
+            back = replace(back, end_to_end_id=None, uetr=None)
+        return self._book(account, replace(back, amount=amount or back.amount))
 
-    def statement(self, account: str, *, kind: str = "camt") -> Path:
-        """Of all that was booked since the last one; the balances are true."""
+    def bounce(self, account: str, end_to_end_id: str, *, reason: str = "AC04") -> EmulatedEntry:
+        """What we have paid comes back after its debit."""
+        paid = next(one for one in self.entries[account] if one.end_to_end_id == end_to_end_id and not one.is_credit)
+        return self._book(account, replace(paid, is_credit=True, return_reason=reason, reference=self._reference()))
+
+    def statement(
+        self, account: str, *, kind: str = "camt", pages: int = 1, without_page: int = 0, closing: Decimal | None = None
+    ) -> list[Path]:
+        """Of all that was booked since the last one. The balances are true, unless it is told to lie."""
         entries, self.entries[account] = self.entries[account], []
         self.sequences[account] += 1
-        made = self._statement(account, entries, opening=self.balances[account])
-        self.balances[account] = made.closes_with
+        size = -(-len(entries) // pages) or 1
+        written = []
+        for page in range(1, pages + 1):
+            part = entries[(page - 1) * size : page * size]
+            made = self._statement(account, part, opening=self.balances[account])
+            if pages > 1:
+                made = replace(made, page=page, is_last_page=page == pages)
+            self.balances[account] = made.closes_with
+            self.statements[account] = replace(made, closing=closing)
+            if page != without_page:
+                written.append(self._write_statement(self.statements[account], kind))
+        return written
+
+    def repeat(self, account: str, how: str) -> Path:
+        """The last statement again: the same bytes, marked as a copy, or corrected under the same identifiers."""
+        last = self.statements[account]
+        if how == "copy":
+            last = replace(last, is_copy=True)
+        if how == "corrected":
+            last = replace(last, entries=[replace(one, remittance="corrected") for one in last.entries])
+        return self._write_statement(last, "camt", name=f"{last.id}-{how}-{next(self._numbers)}")
+
+    def sample(self, account: str) -> bytes:
+        """A good statement that says nothing."""
+        return camt(self._statement(account, [], opening=self.balances[account]), kind="053", version=self.version)
+
+    def skip(self, account: str) -> int:
+        """A statement that never comes: its number is left out."""
+        self.sequences[account] += 1
+        return self.sequences[account]
+
+    def _write_statement(self, made: EmulatedStatement, kind: str, name: str | None = None) -> Path:
         content = mt940(made) if kind == "mt940" else camt(made, kind="053", version=self.version)
-        return self.write(f"{made.id}.{'sta' if kind == 'mt940' else 'xml'}", content)
+        return self.write(f"{name or made.id}.{'sta' if kind == 'mt940' else 'xml'}", content)
 
     def take_orders(self) -> int:
         """Reads pain.001 in out/, answers with pain.002, and books the debits. How many files."""
@@ -123,10 +169,14 @@ class BankService:
             account=payment.account,
         )
 
-    def _book(self, account: str, entry: EmulatedEntry) -> EmulatedEntry:
+    def _book(self, account: str, entry: EmulatedEntry, notice: str = NOTICES[0]) -> EmulatedEntry:
         self.entries[account].append(entry)
-        notice = self._statement(account, [entry], opening=Decimal(0))
-        self.write(f"notice-{notice.id}.xml", camt(notice, kind="054", version=self.version))
+        made = self._statement(account, [entry], opening=Decimal(0))
+        if notice == "mt942":
+            self.write(f"notice-{made.id}.sta", mt942(made))
+        elif notice != "none":
+            kind = notice.removeprefix("camt.")
+            self.write(f"notice-{made.id}.xml", camt(made, kind=kind, version=self.version))
         return entry
 
     def _statement(self, account: str, entries: list[EmulatedEntry], *, opening: Decimal) -> EmulatedStatement:

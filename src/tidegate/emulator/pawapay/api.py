@@ -61,7 +61,7 @@ class PawapayApi:
         if self._service.account.callbacks_early:
             self._service.tick()
             await asyncio.sleep(0.3)  # The callbacks are sent beside this.
-        return _unknown_error() if fault is FaultKind.ERROR_AFTER else spoilt(request, answer, fault)
+        return _unknown_error() if fault is FaultKind.ERROR_AFTER else await spoilt(request, answer, fault)
 
     async def _handled(self, request: web.Request, handler: ApiHandler) -> web.StreamResponse:
         try:

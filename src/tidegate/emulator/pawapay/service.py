@@ -86,7 +86,8 @@ class PawapayService:
         if end is None:
             made.ends_at, made.ends_with = self.now() + PROMPT_LASTS, "PAYMENT_NOT_APPROVED"
             return
-        made.ends_at, made.ends_with = self.now() + ENDS_AFTER, end
+        after = timedelta(0) if self.account.callbacks_early else ENDS_AFTER
+        made.ends_at, made.ends_with = self.now() + after, end
 
     def _duplicate(self, known: EmulatedTransaction) -> dict[str, Any]:
         return {known.id_name: known.id, "status": "DUPLICATE_IGNORED", "created": timestamp(known.created_at)}

@@ -60,7 +60,7 @@ class PaystackApi:
         answer = await self._handled(request, handler)
         if self._service.settings.notifies_early:
             await asyncio.sleep(0.3)  # The notifier runs beside this.
-        return spoilt(request, answer, fault)
+        return await spoilt(request, answer, fault)
 
     async def _handled(self, request: web.Request, handler: ApiHandler) -> web.StreamResponse:
         try:
