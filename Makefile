@@ -1,6 +1,6 @@
 # Everything a newcomer types. `make` alone prints this list.
 .DEFAULT_GOAL := help
-.PHONY: help run test cluster test-cluster check fmt schema docs clients client-check demo shots browser published openapi-lint chaos failover bench bench-data bench-data-clean wheel containers lock clean
+.PHONY: help run test cluster test-cluster check fmt schema docs clients client-check demo shots browser published openapi-lint chaos live-kills failover bench bench-data bench-data-clean wheel containers lock clean
 
 PYTHON ?= python3
 VENV   := .venv
@@ -13,7 +13,7 @@ TEST_PROCESSES ?= 4
 # Those that speak SQL.
 CLUSTER_TESTS := $(addprefix tests/,account checkout cluster collection dashboard dispute doctor intake ledger mail member \
 	merchant payment payment_link race reconcile refund request_log retention sandbox stories wallet webhook worker)
-# Of `make chaos`: how long, and which run is repeated.
+# Of `make chaos`: how long. Of it and `make live-kills`: which run is repeated.
 HOURS  ?=
 SEED   ?=
 # How many inflows `make bench-data` loads.
@@ -74,6 +74,9 @@ openapi-lint: $(VENV)/.run  ## two public linters read the OpenAPI document; nei
 
 chaos: $(VENV)/.dev  ## faults at random under load, then model = database = webhooks = books (HOURS=8, SEED=n, ARGS=--help)
 	@PYTHONPATH=tests $(BIN)/python -m chaos $(addprefix --hours ,$(HOURS)) $(addprefix --seed ,$(SEED)) $(ARGS)
+
+live-kills: $(VENV)/.dev  ## live mode on the three emulators: 50 kills under load lose and double nothing (5 minutes; SEED=n)
+	@TIDEGATE_TEST_SEED=$(SEED) $(BIN)/python -m pytest -q -s tests/race/live_kills.py $(ARGS)
 
 failover: $(VENV)/.dev $(VENV)/patroni  ## lose a database of two under load, as root: Patroni, etcd, HAProxy and PgBouncer in network namespaces
 	@PYTHONPATH=tests PATH="$$PATH:/usr/sbin" $(BIN)/python -m chaos.failover --patroni $(VENV)/patroni/bin/patroni $(addprefix --seed ,$(SEED)) $(ARGS)

@@ -47,13 +47,14 @@ async def serving_on(listening: socket.socket, settings: Settings) -> AsyncItera
 class with_worker:  # noqa: N801
     """The background work, in this process."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, loops: tuple[worker.Loop, ...] = worker.LOOPS) -> None:
+        self._loops = loops
         self._runtime = Runtime.of(settings)
         self._opened = self._runtime.open()
 
     async def __aenter__(self) -> Runtime:
         await self._opened.__aenter__()
-        run = worker.run(self._runtime.deps, self._runtime.clock, Meter(), worker.LOOPS)
+        run = worker.run(self._runtime.deps, self._runtime.clock, Meter(), self._loops)
         self._task = asyncio.create_task(run)
         return self._runtime
 

@@ -1,5 +1,5 @@
-"""Live mode with two rails, against their emulators: every method in a browser, verified, told by webhook, refunded,
-reconciled."""
+"""Live mode with three rails, against their emulators: every method in every currency that can be created and that some
+rail takes, paid in a browser, verified, told by webhook, refunded, reconciled."""
 
 from __future__ import annotations
 
@@ -8,25 +8,34 @@ import json
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
 import httpx
 import pytest
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Locator, Page, expect
 from standardwebhooks import Webhook
 
+from bank.world import let_out
 from browser import chromium
 from build import Shop, order
 from conftest import ENCRYPTION_KEY
 from live_database import live_database
 from live_engine import eventually, live_shop, serving_on, with_worker
 from receiver import Receiver, receiving
+from tidegate import worker
 from tidegate.audit.model import OURSELVES
+from tidegate.bank_file.folder import FolderWatch
+from tidegate.bank_settings import BankAccount, BankFilesSettings
 from tidegate.core.clock import SystemClock
 from tidegate.core.ids import Mode
+from tidegate.core.method import Method
+from tidegate.core.money import CHECKOUT_OFFERS, Currency
 from tidegate.doctor.commands import examine_books, examine_rails
+from tidegate.emulator.bank import server as bank_emulator
+from tidegate.emulator.bank.server import RunningBank
+from tidegate.emulator.bank.service import BankService
 from tidegate.emulator.pawapay import server as pawapay_emulator
 from tidegate.emulator.pawapay.model import EmulatedPawapayAccount
 from tidegate.emulator.pawapay.server import RunningPawapay
@@ -47,18 +56,22 @@ from tidegate.webhook import commands as webhooks
 from tidegate.webhook.deliver import Sender
 from tidegate.webhook.model import NewEndpoint
 
-DATABASE = "tidegate_test_two_rails"
+DATABASE = "tidegate_test_live_rails"
 KEY, TOKEN = "sk_test_emulated0000", "a-token-of-the-tests"
 CARD = "4084084084084081"
-EITHER_RAIL = ("pawapay", "paystack")
+RAILS = ("pawapay", "paystack", "bankfiles")
+# The operator's own accounts, where no provider takes transfers.
+BANK_ACCOUNTS = {"UGX": "9030001234567", "GHS": "1441000123456"}
 
 
 @dataclass(frozen=True)
-class TwoRails:
+class LiveRails:
     shop: Shop
     runtime: Runtime
     paystack: RunningPaystack
     pawapay: RunningPawapay
+    bank: RunningBank
+    files: BankFilesSettings
     browser: Browser
     webhooks: Receiver
     webhook_secret: str
@@ -96,13 +109,37 @@ class TwoRails:
         await bank.get_by_role("button", name="Pay").first.click()
         await bank.context.close()
 
+    async def at_the_bank(self, currency: str, narration: str) -> None:
+        """The payer's bank, on the page of the operator's."""
+        bank = await self.page()
+        await bank.goto(self.bank.page_url)
+        form = bank.locator("form").filter(has=bank.get_by_placeholder("Amount"))
+        await form.locator("[name=account]").select_option(BANK_ACCOUNTS[currency])
+        await form.get_by_placeholder("Amount").fill("2000")
+        await form.get_by_placeholder("Narration").fill(narration)
+        await form.get_by_role("button", name="Transfer").click()
+        await expect(bank.get_by_text(narration)).to_be_visible()
+        await bank.context.close()
+
 
 @pytest.fixture(scope="module")
-async def world(server_url: str) -> AsyncIterator[TwoRails]:
+async def world(server_url: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[LiveRails]:
+    files = BankFilesSettings(
+        folder=tmp_path_factory.mktemp("bank"),
+        accounts=tuple(
+            BankAccount(
+                number=number, currency=Currency(code), holder="Tidegate", bank_name="Example Bank",
+                country=Currency(code).spec.country or "", is_checkout=True,
+            )
+            for code, number in BANK_ACCOUNTS.items()
+        ),
+    )  # fmt: skip
+    accounts = {number: code for code, number in BANK_ACCOUNTS.items()}
     async with (
         live_database(server_url, DATABASE) as url,
         paystack_emulator.running(EmulatedAccount(KEY)) as paystack,
         pawapay_emulator.running(EmulatedPawapayAccount(TOKEN)) as pawapay,
+        bank_emulator.running(BankService(files.folder, accounts)) as bank,
         chromium() as browser,
         receiving() as receiver,
     ):
@@ -115,20 +152,21 @@ async def world(server_url: str) -> AsyncIterator[TwoRails]:
                 database_url=url,
                 base_url=base_url,
                 encryption_keys=(ENCRYPTION_KEY,),
-                rails=EITHER_RAIL,
+                rails=RAILS,
                 paystack=PaystackSettings(
                     secret_key=KEY, base_url=paystack.api_url, has_pesalink=True, webhook_ips=("127.0.0.1",)
                 ),
                 pawapay=PawapaySettings(token=TOKEN, base_url=pawapay.api_url),
+                bankfiles=files,
             )
             async with (
                 serving_on(listening, settings),
-                with_worker(settings) as runtime,
+                with_worker(settings, LOOPS) as runtime,
                 httpx.AsyncClient(base_url=base_url, timeout=60) as client,
             ):
                 shop = await live_shop(runtime, client)
                 async with webhooks_to(receiver, runtime, shop) as secret:
-                    yield TwoRails(shop, runtime, paystack, pawapay, browser, receiver, secret)
+                    yield LiveRails(shop, runtime, paystack, pawapay, bank, files, browser, receiver, secret)
 
 
 @asynccontextmanager
@@ -143,6 +181,19 @@ async def webhooks_to(receiver: Receiver, runtime: Runtime, shop: Shop) -> Async
     yield made.secret
     sending.cancel()
     await asyncio.gather(sending, return_exceptions=True)
+
+
+METHODS = {
+    "Card": Method.CARD,
+    "Bank transfer": Method.BANK_TRANSFER,
+    "USSD": Method.USSD,
+    "Mobile money": Method.MOBILE_MONEY,
+}
+# Those of a worker, without the five seconds between two looks at the folder.
+LOOPS = tuple(
+    replace(loop, round=FolderWatch(), every_s=0.2) if loop.name == "import_bank_files" else loop
+    for loop in worker.LIVE_LOOPS
+)
 
 
 @dataclass(frozen=True)
@@ -169,11 +220,13 @@ WAYS = {
     "mobile money UGX": Way("UGX", "Mobile money", "pawapay", "0772345678", "mtn"),
     "mobile money GHS": Way("GHS", "Mobile money", "pawapay", "0244123456", "mtn"),
     "mobile money ZMW": Way("ZMW", "Mobile money", "pawapay", "0971234567", "airtel"),
+    "transfer UGX": Way("UGX", "Bank transfer", "bankfiles"),
+    "transfer GHS": Way("GHS", "Bank transfer", "bankfiles"),
 }
 
 
 @pytest.mark.parametrize("name", WAYS)
-async def test_paid_in_a_browser_verified_told_and_refunded(world: TwoRails, name: str) -> None:
+async def test_paid_in_a_browser_verified_told_and_refunded(world: LiveRails, name: str) -> None:
     way = WAYS[name]
     reference, link = await created(world, way)
     page = await world.page()
@@ -198,7 +251,7 @@ async def test_paid_in_a_browser_verified_told_and_refunded(world: TwoRails, nam
     await world.is_told("refund.successful", reference)
 
 
-async def created(world: TwoRails, way: Way) -> tuple[str, str]:
+async def created(world: LiveRails, way: Way) -> tuple[str, str]:
     async def create() -> Any:
         return await world.shop.create(order(amount=2000, currency=way.currency))
 
@@ -213,7 +266,7 @@ async def created(world: TwoRails, way: Way) -> tuple[str, str]:
     return data["reference"], data["link"]
 
 
-async def pay(world: TwoRails, page: Page, way: Way, link: str) -> None:
+async def pay(world: LiveRails, page: Page, way: Way, link: str) -> None:
     main = page.locator("#main")
     if way.tab == "Mobile money":
         await main.locator("[name=phone]").fill(way.phone)
@@ -236,10 +289,15 @@ async def pay(world: TwoRails, page: Page, way: Way, link: str) -> None:
     else:
         await main.get_by_role("button", name="Show the account").click()
         await expect(main.get_by_text("Transfer exactly")).to_be_visible()
-        await world.elsewhere()
+        await (at_the_bank(world, main, way) if way.rail == "bankfiles" else world.elsewhere())
 
 
-async def refunded(world: TwoRails, reference: str) -> None:
+async def at_the_bank(world: LiveRails, main: Locator, way: Way) -> None:
+    copy = main.get_by_role("button", name="Copy Reference")
+    await world.at_the_bank(way.currency, f"order {await copy.get_attribute('data-copy')}")
+
+
+async def refunded(world: LiveRails, reference: str) -> None:
     body = {"transReference": reference, "amount": 500, "reason": "sold out"}
     answer = await world.shop.client.post("/collections/refund", json=body, headers={"api-key": world.shop.secret_key})
     assert answer.is_success, answer.text
@@ -247,14 +305,22 @@ async def refunded(world: TwoRails, reference: str) -> None:
 
     async def status() -> Any:
         world.paystack.service.advance(timedelta(seconds=5))
+        await let_out(world.runtime.deps, world.files, now=SystemClock().now())
         async with world.runtime.db.connection() as tx:
             return await tx.fetchval("SELECT status FROM refund WHERE reference = $1", refund)
 
     await eventually(status, lambda found: found == "successful")
 
 
-async def test_the_books_agree_with_the_lists_of_both_rails(world: TwoRails) -> None:
+def test_every_way_that_live_mode_has_is_paid_here() -> None:
+    # No rail takes cards in ZMW.
+    offered = {(currency, method) for currency in CHECKOUT_OFFERS for method in currency.spec.methods}
+    assert {(way.currency, METHODS[way.tab]) for way in WAYS.values()} == offered - {(Currency.ZMW, Method.CARD)}
+
+
+async def test_the_books_agree_with_the_lists_of_all_rails(world: LiveRails) -> None:
     """Runs last: all that the tests before have paid and refunded."""
+    await statements_are_read(world)
     now = SystemClock().now()
     findings, _ = await examine_books(world.runtime.db, now=now)
     assert [finding for finding in findings if not finding.is_well] == []
@@ -262,7 +328,7 @@ async def test_the_books_agree_with_the_lists_of_both_rails(world: TwoRails) -> 
     assert [finding for finding in rails if not finding.is_well] == []
     # Paystack's clock was set ahead.
     period = ReconcilePeriod((now - timedelta(days=1)).date(), (now + timedelta(days=1)).date(), timedelta(days=1))
-    for name in EITHER_RAIL:
+    for name in RAILS:
         lines = await rail_list.fetch(world.runtime.rails[name], period)
         report = await reconciliation.reconcile(world.runtime.db, lines, rail=name, period=period, is_configured=True)
         assert report.agrees, report.findings
@@ -275,3 +341,16 @@ async def test_the_books_agree_with_the_lists_of_both_rails(world: TwoRails) -> 
     # The merchant's server was told of each payment and each refund, once.
     events = ("charge.successful", "refund.successful")
     assert Counter(world.told()) == Counter((event, reference) for event in events for reference in paid)
+
+
+async def statements_are_read(world: LiveRails) -> None:
+    """At the end of the day every entry comes again, and is recognised."""
+    booked = sum(len(entries) for entries in world.bank.service.entries.values())
+    for number in BANK_ACCOUNTS.values():
+        world.bank.service.statement(number)
+
+    async def repeated() -> Any:
+        async with world.runtime.db.connection() as tx:
+            return await tx.fetchval("SELECT count(*) FROM bank_entry WHERE state = 'repeat'")
+
+    await eventually(repeated, lambda count: count == booked)
