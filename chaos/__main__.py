@@ -111,6 +111,8 @@ def _summary(run: Run, model: Model, faults: Faults, deployment: Deployment, log
     click.echo(f"Acknowledged: {_words(model.done)}")
     click.echo(f"Webhooks: {len(log.accepted)} events accepted, {repeats} sent more than once")
     click.echo(f"Faults: {_words(faults.counts)}")
+    if deployment.disk is None:
+        click.echo("No disk was full: only root on Linux can mount one for it")
     for name, proxy in deployment.proxies.items():
         cuts = {cut.value: count for cut, count in proxy.cuts.items()}
         click.echo(f"Of {proxy.commits} commits of the {name}, cut: {_words(cuts)}")

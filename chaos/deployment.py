@@ -15,25 +15,33 @@ from pathlib import Path
 
 import asyncpg
 
+from chaos.disk import Disk, mounted
 from chaos.protocol import writing
 from chaos.proxy import Proxy
 from chaos.service import Service
 from process import ENCRYPTION_KEY, free_port, supervised_by
 from tidegate.core.ids import Mode
 from tidegate.deployment import commands as deployment
-from tidegate.infra.embedded import EmbeddedPostgres
+from tidegate.infra.embedded import EmbeddedPostgres, EmbeddedPostgresFailed
 
 API, WORKER = "API", "worker"
+STARTED_WITHIN_S = 120.0
 WRITING_FUNCTIONS = "SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND provolatile = 'v'"
 
 
 class Deployment(Service):
     def __init__(
-        self, home: Path, postgres: EmbeddedPostgres, proxies: dict[str, Proxy], keeper: ThreadPoolExecutor
+        self,
+        home: Path,
+        postgres: EmbeddedPostgres,
+        disk: Disk | None,
+        proxies: dict[str, Proxy],
+        keeper: ThreadPoolExecutor,
     ) -> None:
         super().__init__(home, f"http://127.0.0.1:{free_port()}")
         # One for the API and one for the workers, which commit much more often.
         self.proxies = proxies
+        self.disk = disk
         self._postgres = postgres
         # PostgreSQL ends with the thread that started it.
         self._keeper = keeper
@@ -68,7 +76,18 @@ class Deployment(Service):
     async def kill_postgres(self) -> None:
         if (pid := self._postgres.pid) is not None:
             os.kill(pid, signal.SIGKILL)
-        await asyncio.get_running_loop().run_in_executor(self._keeper, self._postgres.start)
+        await self.start_postgres()
+
+    async def start_postgres(self) -> None:
+        """Unless it runs. On a full disk it cannot start: then as soon as it can."""
+        async with asyncio.timeout(STARTED_WITHIN_S):
+            while True:
+                try:
+                    await asyncio.get_running_loop().run_in_executor(self._keeper, self._postgres.start)
+                except EmbeddedPostgresFailed:
+                    await asyncio.sleep(0.2)
+                else:
+                    return
 
 
 @asynccontextmanager
@@ -76,6 +95,7 @@ async def deployed(home: Path, data: Path) -> AsyncIterator[Deployment]:
     """Durable: what is acknowledged must outlive a kill of PostgreSQL."""
     loop = asyncio.get_running_loop()
     async with AsyncExitStack() as ending:
+        disk = ending.enter_context(mounted(data, data.with_suffix(".image")))
         keeper = ending.enter_context(ThreadPoolExecutor(1))
         postgres = EmbeddedPostgres(data, durable=True)
         ending.callback(postgres.stop)
@@ -87,7 +107,7 @@ async def deployed(home: Path, data: Path) -> AsyncIterator[Deployment]:
         proxies = {name: Proxy(_socket_of(postgres.url()), writing(functions)) for name in (API, WORKER)}
         for proxy in proxies.values():
             await ending.enter_async_context(proxy.listening())
-        made = Deployment(home, postgres, proxies, keeper)
+        made = Deployment(home, postgres, disk, proxies, keeper)
         ending.push_async_callback(made.stop_service)
         await made.start_service()
         yield made

@@ -9,9 +9,11 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from functools import partial
 
 from chaos.client import Caller, Shop
 from chaos.deployment import API, WORKER, Deployment
+from chaos.disk import Disk
 from chaos.proxy import CommitCut
 from chaos.receivers import POISONS, WebhookLog
 
@@ -42,6 +44,8 @@ class Faults:
             "sandbox clock moved": (self._move_clock, 1),
             "receivers poisoned": (self._poison, 2),
         }
+        if deployment.disk is not None:
+            self._kinds["disk full"] = (partial(self._fill, deployment.disk), 2)
 
     async def run(self, chance: random.Random, is_over: Callable[[], bool]) -> None:
         """One begins while others last."""
@@ -108,3 +112,10 @@ class Faults:
         self._log.poison = POISONS[chance.choice(list(POISONS))]
         await asyncio.sleep(chance.uniform(1.0, 5.0))
         self._log.poison = None
+
+    async def _fill(self, disk: Disk, chance: random.Random) -> None:
+        """PostgreSQL ends itself when it cannot write its log."""
+        await asyncio.to_thread(disk.fill)
+        await asyncio.sleep(chance.uniform(0.5, 5.0))
+        disk.clear()
+        await self._deployment.start_postgres()
