@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -54,6 +55,11 @@ class Block(NamedTuple):
     info: tuple[str, ...]
     text: str
 
+    @property
+    def file(self) -> str | None:
+        """The name that the page gives it."""
+        return next((word.removeprefix("file=") for word in self.info if word.startswith("file=")), None)
+
 
 START_PAGE = "the sandbox's front page"
 START = HERE.parents[1] / "src" / "tidegate" / "sandbox" / "templates" / "start.html"
@@ -93,6 +99,11 @@ class Guide:
             for block in self.blocks
             if (kind in block.info if kind else not {"serve", "install"} & {*block.info})
         ]
+
+    @property
+    def servers(self) -> list[str]:
+        """Programs that wait for requests. In a shell it is netcat that waits."""
+        return self.parts("serve") if self.language != "sh" or shutil.which("nc") else []
 
     @property
     def order(self) -> str:
@@ -180,7 +191,7 @@ class Project:
         return text.replace("ORDER-1001", guide.order)
 
     def run(self) -> dict[str, str]:
-        """What each page's program prints, or how it failed. All in one process; servers beside it."""
+        """What each page's program prints, or its server where it has one. All in one process; servers beside it."""
         typed = {self.as_typed(text, guide) for guide in self.guides for text in guide.parts("install")}
         for text in sorted(typed):
             subprocess.run(
@@ -197,31 +208,37 @@ class Project:
             said = done.stdout.split("\0")[1:]
             assert len(said) == len(files), done.stdout + done.stderr
             found = dict(zip(files, said, strict=True))
+            print(done.stdout)
             for guide in self.guides:
-                if guide.parts("serve"):
-                    found[guide.page] += wait_for(self.folder / f"{guide.order}.log", prints(guide.page))
+                if guide.servers:
+                    found[guide.page] = wait_for(self.folder / f"{guide.order}.log", prints(guide.page))
             return found
 
     def _files(self, guide: Guide, servers: ExitStack) -> str:
-        for text in guide.parts("serve"):
+        for block in guide.blocks:
+            if name := block.file:
+                (self.folder / name).write_text(block.text)
+        for text in guide.servers:
             file = self.folder / f"{guide.order}-server.{self.ending}"
             file.write_text(self.as_typed(text, guide))
             log = self.folder / f"{guide.order}.log"
-            servers.enter_context(running([self.command, str(file)], self.variables, log))
+            servers.enter_context(running([self.command, str(file)], self.folder, self.variables, log))
         program = self.folder / f"{guide.order}.{self.ending}"
         program.write_text(self.as_typed("\n".join(guide.parts(None)), guide))
         return str(program)
 
 
 @contextmanager
-def running(command: list[str], variables: dict[str, str], said: Path) -> Iterator[None]:
-    """A program until the end of the block, what it prints in a file."""
+def running(command: list[str], folder: Path, variables: dict[str, str], said: Path) -> Iterator[None]:
+    """A program, and those that it starts, until the end of the block; what it prints in a file."""
     with said.open("wb") as file:
-        process = subprocess.Popen(command, env=variables, stdout=file, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            command, cwd=folder, env=variables, stdout=file, stderr=subprocess.STDOUT, start_new_session=True
+        )
         try:
             yield
         finally:
-            process.terminate()
+            os.killpg(process.pid, signal.SIGTERM)
             process.wait(WITHIN_S)
 
 
