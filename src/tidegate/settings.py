@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
@@ -18,8 +18,14 @@ from tidegate.rail_settings import PawapaySettings, PaystackSettings, is_loopbac
 from tidegate.retention_settings import RetentionDays
 from tidegate.settings_reader import SettingsReader
 
-# The rails that move real money, as `TIDEGATE_RAILS` names them.
-LIVE_RAILS: tuple[str, ...] = ("paystack", "pawapay", "bankfiles")
+# The rails that move real money, as `TIDEGATE_RAILS` names them, and what reads their own settings: the field of the
+# rail's name in `Settings`.
+_RAIL_SETTINGS: Mapping[str, Callable[[SettingsReader], Any]] = {
+    "paystack": PaystackSettings.read,
+    "pawapay": PawapaySettings.read,
+    "bankfiles": BankFilesSettings.read,
+}
+LIVE_RAILS: tuple[str, ...] = tuple(_RAIL_SETTINGS)
 _ENCRYPTED = frozenset({"require", "verify-ca", "verify-full"})
 _EXAMPLE_PASSWORDS = frozenset({"", "changeme", "example", "password", "postgres", "secret", "tidegate"})
 
@@ -154,9 +160,7 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
         connections_max=read.number("TIDEGATE_CONNECTIONS_MAX", default=10, at_most=1_000, at_least=2),
         trusted_proxies=read.number("TIDEGATE_TRUSTED_PROXIES", default=0, at_most=10),
         rails=rails,
-        paystack=PaystackSettings.read(read) if mode is Mode.LIVE and "paystack" in rails else None,
-        pawapay=PawapaySettings.read(read) if mode is Mode.LIVE and "pawapay" in rails else None,
-        bankfiles=BankFilesSettings.read(read) if mode is Mode.LIVE and "bankfiles" in rails else None,
+        **{name: of(read) for name, of in _RAIL_SETTINGS.items() if mode is Mode.LIVE and name in rails},
         encryption_keys=read.keys("TIDEGATE_ENCRYPTION_KEY"),
         metrics_port=read.number("TIDEGATE_METRICS_PORT", default=0, at_most=65_535),
         traces_url=read.text("TIDEGATE_TRACES_URL"),
@@ -260,7 +264,8 @@ def _problems_in_live(settings: Settings) -> list[str]:
 
 def _is_rehearsed(settings: Settings) -> bool:
     """Live mode tried on one machine: no payer comes from elsewhere, and no provider is called."""
-    apis = [one.base_url for one in (settings.paystack, settings.pawapay) if one is not None]
+    of_rails: list[Any] = [getattr(settings, name, None) for name in settings.rails]
+    apis = [one.base_url for one in of_rails if hasattr(one, "base_url")]
     return bool(apis) and all(is_loopback(url) for url in (settings.base_url, *apis))
 
 

@@ -153,6 +153,12 @@ async def test_a_locked_table_makes_it_give_up_with_advice(
     assert await migrate.migrate(empty_url) == 1
 
 
+async def test_a_login_without_the_rights_is_told_which_it_needs(empty_url: str, folder: Path) -> None:
+    (folder / "0090_first.sql").write_text(f"SET LOCAL ROLE {APP_ROLE}; CREATE ROLE tidegate_test_another;")
+    with pytest.raises(MigrationFailed, match=r"0090_first\.sql: permission denied to create role\. .* CREATEROLE"):
+        await migrate.migrate(empty_url)
+
+
 async def test_every_table_and_function_says_what_it_is(admin: Any) -> None:
     silent = await admin.fetch(
         """

@@ -90,6 +90,12 @@ async def _apply_with_patience(connection: Any, migration: Migration) -> bool:
                     f"{migration.name}: a table stayed locked by another session; end it and run again"
                 ) from None
             await asyncio.sleep(_PAUSE_S)
+        except asyncpg.InsufficientPrivilegeError as error:
+            denied, _, _ = str(error).partition("\n")
+            raise MigrationFailed(
+                f"{migration.name}: {denied}. The login of DATABASE_URL must own the database and be allowed to create "
+                "roles: ALTER ROLE … CREATEROLE, or an owner made by `createuser --createrole`"
+            ) from None
     raise AssertionError("unreachable")  # pragma: no cover
 
 
