@@ -166,6 +166,17 @@ async def test_a_crash_between_keeping_and_writing_writes_the_same_bytes(bank: B
     assert (await exported(bank)).read_bytes() == content
 
 
+async def test_a_folder_that_cannot_be_written_is_named_and_the_next_export_writes_it(bank: BankWorld) -> None:
+    payout = await returned(bank)
+    await payouts.approve(bank.runtime.db, payout.reference, by="ada", now=bank.now)
+    out = bank.settings.folder / "out"
+    out.write_text("")
+    with pytest.raises(Conflict, match=r"out/.*\.xml cannot be written: .* run `tidegate bank payout export` again"):
+        await exported(bank)
+    out.unlink()
+    assert text((await exported(bank)).read_bytes(), "EndToEndId") == [payout.end_to_end_id]
+
+
 async def test_a_debit_of_another_amount_needs_a_decision(bank: BankWorld) -> None:
     payout = await returned(bank)
     await payouts.approve(bank.runtime.db, payout.reference, by="ada", now=bank.now)

@@ -162,6 +162,15 @@ async def test_credits_are_taken_back_and_payments_come_back(
     assert (bounced.is_credit, bounced.is_return, bounced.return_reason) == (True, True, "AC04")
 
 
+async def test_while_it_is_away_files_are_held(control: httpx.AsyncClient, tmp_path: Path) -> None:
+    await told(control, tmp_path, "transfer", amount="1")
+    await control.post("/away", json={})
+    await control.post("/transfer", json={"account": ACCOUNT, "amount": "2"})
+    assert list((tmp_path / "in").iterdir()) == []
+    both = await told(control, tmp_path, "back")
+    assert sorted(one.amount for one in both.entries) == [1, 2]
+
+
 @pytest.mark.parametrize("what", BadFile)
 async def test_bad_files_are_refused_and_odd_ones_read(
     control: httpx.AsyncClient, tmp_path: Path, what: BadFile

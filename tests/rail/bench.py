@@ -1,18 +1,18 @@
-"""A rail with what stands behind it under control: its payers, its notifications, the line to it."""
+"""Every rail with what stands behind it under control (`bench_model.py`), and the real sandboxes."""
 
 from __future__ import annotations
 
 import json
 import os
-from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
-from enum import Enum, auto
 from typing import Any, TypeVar
 
+from rail.bank_bench import bankfiles
+from rail.bench_model import Bench, LineFault
 from rail.pawapay_world import PawapayWorld, pawapay_world
 from rail.paystack_world import ADDRESS, PaystackWorld, paystack_world, raw_of
 from rail.world import SECRET
@@ -25,7 +25,7 @@ from tidegate.emulator.paystack.model import EmulatedPayment
 from tidegate.infra.db import Database
 from tidegate.infra.lease_store import Lease
 from tidegate.rail.event import AttemptOutcome, Notification, RawNotification
-from tidegate.rail.instrument import Phone
+from tidegate.rail.instrument import PaymentInstrument, Phone
 from tidegate.rail.interface import Rail, RailBusy, RailTimeout, RefundMoney, StartAttempt
 from tidegate.rail.pawapay import PawapayRail
 from tidegate.rail.pawapay.ids import id_of
@@ -37,64 +37,6 @@ from tidegate.rail_settings import PawapaySettings, PaystackSettings
 PAYSTACK_KEY = os.environ.get("TIDEGATE_TEST_PAYSTACK_KEY", "")
 PAWAPAY_TOKEN = os.environ.get("TIDEGATE_TEST_PAWAPAY_TOKEN", "")
 T = TypeVar("T")
-
-
-class LineFault(Enum):
-    BEFORE = auto()  # no answer, and nothing was done
-    AFTER = auto()  # no answer, but it was done
-    BUSY = auto()  # too many requests
-    DOWN = auto()  # nothing gets through, until it is mended
-
-
-@dataclass
-class Bench(ABC):
-    """Attempts are by mobile money, of 100 in the currency. `phone` waits for its payer."""
-
-    rail: Rail
-    currency: Currency
-    phone: Phone
-    # False for a rail that only answers when it is asked: `sent` is then empty.
-    notifies: bool = field(default=True, kw_only=True)
-
-    @abstractmethod
-    async def pay(self, business_id: str, reference: str, amount: Money | None = None) -> None:
-        """The payer approves; `amount` is another than was asked for."""
-
-    @abstractmethod
-    async def decline(self, business_id: str, reference: str) -> None: ...
-
-    @abstractmethod
-    def reject(self) -> Phone:
-        """The next attempt, by this phone, is rejected at once."""
-
-    @abstractmethod
-    def break_line(self, fault: LineFault) -> None: ...
-
-    @abstractmethod
-    def mend_line(self) -> None: ...
-
-    @abstractmethod
-    async def sent(self, now: datetime) -> list[RawNotification]:
-        """All that it has sent since the last call, signed now."""
-
-    @abstractmethod
-    async def foreign(self, now: datetime) -> RawNotification:
-        """As its other mode would send it."""
-
-    @abstractmethod
-    async def unknown(self, now: datetime) -> RawNotification:
-        """Of an event that we do not know."""
-
-    @abstractmethod
-    async def end_refunds(self) -> None: ...
-
-    @abstractmethod
-    async def fail_refunds(self, business_id: str, reference: str) -> Decimal:
-        """From now on refunds of this attempt fail; of which amount."""
-
-    @abstractmethod
-    def refunds(self) -> int | None:
-        """How many it has; None where it does not tell."""
 
 
 # The sandbox's rail.
@@ -152,7 +94,7 @@ class SandboxBench(Bench):
     async def decline(self, business_id: str, reference: str) -> None:
         await self.rail.decline(business_id, reference, None, now=self.clock.now())
 
-    def reject(self) -> Phone:
+    def reject(self) -> PaymentInstrument:
         return Phone("+254712340004", "mpesa")
 
     def break_line(self, fault: LineFault) -> None:
@@ -231,9 +173,9 @@ class PaystackBench(Bench):
     async def decline(self, business_id: str, reference: str) -> None:
         self.world.service.decline(self._payment(business_id, reference))
 
-    def reject(self) -> Phone:
+    def reject(self) -> PaymentInstrument:
         self.world.service.faults.add(Fault(FaultKind.REJECTED))
-        return self.phone
+        return self.instrument
 
     def break_line(self, fault: LineFault) -> None:
         _break(self.world.service.faults, fault)
@@ -294,9 +236,9 @@ class PawapayBench(Bench):
     async def decline(self, business_id: str, reference: str) -> None:
         self.world.service.fail(self._deposit(business_id, reference))
 
-    def reject(self) -> Phone:
+    def reject(self) -> PaymentInstrument:
         self.world.service.faults.add(Fault(FaultKind.REJECTED))
-        return self.phone
+        return self.instrument
 
     def break_line(self, fault: LineFault) -> None:
         _break(self.world.service.faults, fault)
@@ -346,6 +288,7 @@ BENCHES: dict[str, Callable[[Database, SettableClock], AbstractAsyncContextManag
     "sandbox": sandbox,
     "paystack": paystack,
     "pawapay": pawapay,
+    "bankfiles": bankfiles,
 }
 
 

@@ -17,7 +17,8 @@ import pytest
 
 from build import Shop, order
 from conftest import check_books
-from rail.bench import BENCHES, REAL, Bench, LineFault, RealSandbox
+from rail.bench import BENCHES, REAL, RealSandbox
+from rail.bench_model import Bench, LineFault
 from rail.world import PAYER, RETURN_URL
 from tidegate.core.clock import SettableClock, SystemClock
 from tidegate.core.errors import Unauthenticated
@@ -25,14 +26,13 @@ from tidegate.core.ids import new_attempt_reference, new_refund_reference
 from tidegate.core.method import Method
 from tidegate.core.money import Money
 from tidegate.infra.db import Database
-from tidegate.intake import commands as intake
 from tidegate.intake import returns
 from tidegate.payment import pay, sweep
 from tidegate.payment.change import PaymentSnapshot
 from tidegate.payment.model import PaymentStatus
 from tidegate.rail.deps import PaymentDeps
 from tidegate.rail.event import RawNotification
-from tidegate.rail.instrument import Phone
+from tidegate.rail.instrument import PaymentInstrument, Phone
 from tidegate.rail.interface import Rail, RefundMoney, StartAttempt
 from tidegate.rail.registry import LIVE_RAILS
 from tidegate.rail.state import AttemptState, Failed, PayoutState, Running, StillWaiting, Succeeded, Waiting
@@ -59,17 +59,26 @@ class Engine:
         if not self.bench.notifies:
             pytest.skip(f"{self.bench.rail.name} sends no notifications; its payments are asked about")
 
-    async def charged(self, phone: Phone | None = None, **fields: Any) -> PaymentSnapshot:
+    def needs_signatures(self) -> None:
+        if not self.bench.signs:
+            pytest.skip(f"{self.bench.rail.name} has no signatures: what comes by its own way is believed")
+
+    def needs_calls(self) -> None:
+        if not self.bench.calls:
+            pytest.skip(f"{self.bench.rail.name} begins an attempt without a call: none is rejected, limited or lost")
+
+    async def charged(self, given: PaymentInstrument | None = None, **fields: Any) -> PaymentSnapshot:
         answer = await self.shop.create(order(amount=100, currency=self.bench.currency, **fields))
         assert answer.status_code == 201, answer.text
-        return await self.charge(answer.json()["data"]["payCode"], phone)
+        return await self.charge(answer.json()["data"]["payCode"], given)
 
-    async def charge(self, pay_code: str, phone: Phone | None = None) -> PaymentSnapshot:
-        instrument = phone or self.bench.phone
-        details = {"phone": instrument.number, "operator": instrument.operator}
+    async def charge(self, pay_code: str, given: PaymentInstrument | None = None) -> PaymentSnapshot:
+        instrument, details = given or self.bench.instrument, {}
+        if isinstance(instrument, Phone):
+            details = {"phone": instrument.number, "operator": instrument.operator}
         payer = pay.Payer(self.deps, self.shop.business_id, pay_code, RETURN_URL, self.clock.now())
         seen = await self.view(pay_code)
-        return await pay.charge(payer, seen, Method.MOBILE_MONEY, instrument, details)
+        return await pay.charge(payer, seen, self.bench.method, instrument, details)
 
     async def view(self, pay_code: str) -> PaymentSnapshot:
         return await pay.view(self.deps.db, self.shop.business_id, pay_code)
@@ -80,7 +89,7 @@ class Engine:
 
     async def deliver(self, *notifications: RawNotification) -> None:
         for raw in notifications:
-            await intake.receive(self.deps, self.bench.rail.name, raw, self.clock)
+            await self.bench.deliver(self.deps, raw, self.clock)
 
     async def poll(self, *, minutes: int = 3) -> None:
         """The worker's rounds, over so many minutes."""
@@ -89,6 +98,7 @@ class Engine:
             await sweep.ask_rails(self.deps, self.clock)
             await refunds.ask_rails(self.deps, self.clock)
             await returns.send(self.deps, self.clock)
+            await self.bench.work(self.deps, self.clock)
 
     async def receipts(self) -> list[tuple[int, str]]:
         query = "SELECT amount_minor, outcome FROM receipt WHERE business_id = $1 ORDER BY id"
@@ -132,8 +142,7 @@ async def engine(
 
 
 def test_every_rail_has_a_bench() -> None:
-    # A bank's files have no line that breaks, and no sandbox: tests/bank/ has what happens to files.
-    assert set(BENCHES) == {"sandbox", *LIVE_RAILS} - {"bankfiles"}
+    assert set(BENCHES) == {"sandbox", *LIVE_RAILS}
     # Not every provider has a sandbox.
     assert {real.name for real in REAL} <= set(LIVE_RAILS)
 
@@ -151,6 +160,7 @@ async def test_accepted_and_paid(engine: Engine) -> None:
 
 
 async def test_rejected_and_free_to_try_again(engine: Engine) -> None:
+    engine.needs_calls()
     snapshot = await engine.charged(engine.bench.reject())
     assert snapshot.attempt is not None
     assert not snapshot.attempt.is_open
@@ -162,6 +172,7 @@ async def test_rejected_and_free_to_try_again(engine: Engine) -> None:
 
 
 async def test_declined_by_the_payer(engine: Engine) -> None:
+    engine.needs_calls()
     snapshot = await engine.charged()
     assert snapshot.attempt is not None
     await engine.bench.decline(engine.shop.business_id, snapshot.attempt.reference)
@@ -178,6 +189,7 @@ async def test_declined_by_the_payer(engine: Engine) -> None:
 
 
 async def test_a_time_out_before_the_effect_charges_nothing(engine: Engine) -> None:
+    engine.needs_calls()
     engine.bench.break_line(LineFault.BEFORE)
     snapshot = await engine.charged()
     assert snapshot.payment.status is PaymentStatus.PROCESSING
@@ -191,6 +203,7 @@ async def test_a_time_out_before_the_effect_charges_nothing(engine: Engine) -> N
 
 
 async def test_a_time_out_after_the_effect_is_found_and_paid_once(engine: Engine) -> None:
+    engine.needs_calls()
     engine.bench.break_line(LineFault.AFTER)
     snapshot = await engine.charged()
     assert snapshot.payment.status is PaymentStatus.PROCESSING
@@ -254,6 +267,7 @@ async def test_a_late_payment_is_not_lost(engine: Engine) -> None:
 
 async def test_a_wrong_signature_is_refused_and_changes_nothing(engine: Engine) -> None:
     engine.needs_notifications()
+    engine.needs_signatures()
     snapshot = await engine.charged()
     await engine.paid(snapshot)
     for raw in await engine.bench.sent(engine.clock.now()):
@@ -348,6 +362,7 @@ async def test_a_refund_without_an_answer_is_paid_once(engine: Engine, fault: Li
 
 
 async def test_a_rate_limit_is_no_failure_of_the_payer(engine: Engine) -> None:
+    engine.needs_calls()
     engine.bench.break_line(LineFault.BUSY)
     snapshot = await engine.charged()
     assert snapshot.attempt is not None

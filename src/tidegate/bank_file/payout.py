@@ -99,7 +99,13 @@ async def write_files(
         files = await payout_store.list_unwritten(tx)
     for file in files:
         path = settings.folder / "out" / f"{file.id}.xml"
-        _write(path, file.content)
+        try:
+            _write(path, file.content)
+        except OSError as error:
+            raise Conflict(
+                f"{path} cannot be written: {error.strerror}. Nothing is lost: see to it that it can be, and run "
+                "`tidegate bank payout export` again"
+            ) from error
         async with db.connection() as tx:
             await payout_store.mark_written(tx, file.id, now=now)
         on_written(path, file.payment_count)

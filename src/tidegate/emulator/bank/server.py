@@ -188,6 +188,16 @@ def _answers(service: BankService, given: dict[str, Any]) -> str:
     return " ".join(service.answers)
 
 
+def _away(service: BankService, given: dict[str, Any]) -> str:
+    service.go_away()
+    return "away"
+
+
+def _back(service: BankService, given: dict[str, Any]) -> str:
+    service.come_back()
+    return "back"
+
+
 def _version(service: BankService, given: dict[str, Any]) -> str:
     service.version = int(given["version"])
     return str(service.version)
@@ -217,8 +227,11 @@ ACTIONS: dict[str, Callable[[BankService, dict[str, Any]], str]] = {
     "bounce": _bounce,
     # Payments to this number are rejected.
     "close": _close,
-    # The statuses of pain.002 in turn; none at all: the bank never answers, and pays.
+    # The statuses of pain.002 in turn; none at all: the bank pays, and says so in its statement only.
     "answers": _answers,
+    # No file comes and none is taken, until it is back.
+    "away": _away,
+    "back": _back,
     # Of the camt files from now on: 2, 3, 4 or 8.
     "version": _version,
     # A file as no bank should send it.

@@ -40,8 +40,11 @@ class BankService:
         self.sequences: dict[str, int] = dict.fromkeys(accounts, 0)
         # The last one of each account, which may come again.
         self.statements: dict[str, EmulatedStatement] = {}
+        # Every file that it has written.
+        self.written: list[bytes] = []
         self._numbers = count(1)
-        for name in ("in", "out", "taken"):
+        self._is_away = False
+        for name in ("in", "out", "taken", "held"):
             (folder / name).mkdir(parents=True, exist_ok=True)
 
     def now(self) -> datetime:
@@ -124,8 +127,23 @@ class BankService:
         content = mt940(made) if kind == "mt940" else camt(made, kind="053", version=self.version)
         return self.write(f"{name or made.id}.{'sta' if kind == 'mt940' else 'xml'}", content)
 
+    def go_away(self) -> None:
+        """No file comes and none is taken. Those that were not fetched yet are held, too."""
+        self._is_away = True
+        self._move("in", "held")
+
+    def come_back(self) -> None:
+        self._is_away = False
+        self._move("held", "in")
+
+    def _move(self, source: str, target: str) -> None:
+        for path in (self.folder / source).iterdir():
+            path.rename(self.folder / target / path.name)
+
     def take_orders(self) -> int:
         """Reads pain.001 in out/, answers with pain.002, and books the debits. How many files."""
+        if self._is_away:
+            return 0
         orders = sorted(path for path in (self.folder / "out").iterdir() if path.suffix == ".xml")
         for path in orders:
             self._take(path.read_bytes(), path.stem)
@@ -148,7 +166,7 @@ class BankService:
             return
         for payment in payments:
             self.paid.add(payment.end_to_end_id)
-            self._book(account, self._debit(payment))
+            self._book(account, self._debit(payment), NOTICES[0] if self.answers else "none")
 
     def _refusal(self, account: str, payments: list[OrderedPayment]) -> str | None:
         if account not in self.accounts:
@@ -197,7 +215,8 @@ class BankService:
 
     def write(self, name: str, content: bytes) -> Path:
         """Appears as a whole."""
-        path = self.folder / "in" / name
+        self.written.append(content)
+        path = self.folder / ("held" if self._is_away else "in") / name
         unfinished = path.with_name(f".{name}.tmp")
         unfinished.write_bytes(content)
         unfinished.rename(path)
