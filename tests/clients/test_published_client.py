@@ -57,6 +57,7 @@ async def test_every_operation_that_both_have_works(inflows: Inflows, base_url: 
     )  # fmt: skip
     answers: dict[str, dict[str, Any]] = dict(json.loads(line) for line in lines)
     assert {name: answer for name, answer in answers.items() if "data" not in answer} == {}
+    assert answers["business"]["data"]["business"]["id"] == inflows.shop.business_id
     assert answers["verify"]["data"]["merchantReference"] == "ORDER-1"
     assert answers["inflow"]["data"]["reference"] == arrived["reference"]
     assert [one["reference"] for one in answers["inflows"]["data"]["results"]] == [arrived["reference"]]

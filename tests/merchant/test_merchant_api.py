@@ -23,9 +23,18 @@ async def test_a_business_sees_itself_and_no_secret(new_shop: MakeShop) -> None:
     assert "whsec_" not in answer.text
 
 
+async def test_the_id_is_where_clients_of_other_providers_look_for_it(shop: Shop) -> None:
+    headers = {"api-key": shop.secret_key}
+    record = (await shop.client.get("/profile/merchants/me", headers=headers)).json()["data"]
+    assert record["business"] == {"id": shop.business_id, "name": "Test Shop"}
+    older = (await shop.client.get("/profile/business/me", headers=headers)).json()
+    assert older["data"] == {"_id": shop.business_id, **record}
+
+
 @pytest.mark.parametrize("key", ["", "sk_test_wrong"])
-async def test_without_a_valid_key_nothing_is_shown(shop: Shop, key: str) -> None:
-    answer = await shop.client.get("/profile/merchants/me", headers={"api-key": key})
+@pytest.mark.parametrize("path", ["/profile/merchants/me", "/profile/business/me"])
+async def test_without_a_valid_key_nothing_is_shown(shop: Shop, key: str, path: str) -> None:
+    answer = await shop.client.get(path, headers={"api-key": key})
     assert (answer.status_code, answer.json()["errorType"]) == (401, "UNAUTHENTICATED")
 
 

@@ -220,9 +220,18 @@ export interface BankView {
   dialPrefix: string;
 }
 
+export interface BusinessName {
+  /** Id of the business. */
+  id: string;
+  /** The name that payers see. */
+  name: string;
+}
+
 export interface BusinessRecord {
   /** The value of `x-business-id` and `business`. */
   id: string;
+  /** Id and name once more, where code for other providers of this interface reads them. */
+  business: BusinessName;
   /** The name that payers see. */
   name: string;
   /** The business's e-mail address. */

@@ -12,6 +12,7 @@ GET_DESCRIPTION = (
 
 RECORD: dict[str, Any] = {
     "id": "65f0c9a1b2d3e4f5a6b7c8d9",
+    "business": {"id": "65f0c9a1b2d3e4f5a6b7c8d9", "name": "Sandbox Shop"},
     "name": "Sandbox Shop",
     "email": "shop@example.com",
     "status": "active",

@@ -19,8 +19,17 @@ class SupportView(msgspec.Struct):
     url: Annotated[str | None, Meta(description="Help page for payers; null without one.")]
 
 
+class BusinessName(msgspec.Struct):
+    id: Annotated[str, Meta(description="Id of the business.")]
+    name: Annotated[str, Meta(description="The name that payers see.")]
+
+
 class BusinessRecord(msgspec.Struct, kw_only=True, rename="camel"):
     id: Annotated[str, Meta(description="The value of `x-business-id` and `business`.")]
+    business: Annotated[
+        BusinessName,
+        Meta(description="Id and name once more, where code for other providers of this interface reads them."),
+    ]
     name: Annotated[str, Meta(description="The name that payers see.")]
     email: Annotated[str, Meta(description="The business's e-mail address.")]
     status: Annotated[BusinessStatus, Meta(description="Whether its keys work.")]
@@ -54,6 +63,7 @@ class BusinessRecord(msgspec.Struct, kw_only=True, rename="camel"):
 def record_of(business: Business, *, mode: Mode, checkout_url: str) -> BusinessRecord:
     return BusinessRecord(
         id=business.id,
+        business=BusinessName(business.id, business.name),
         name=business.name,
         email=business.email,
         status=business.status,

@@ -336,9 +336,18 @@ class BankView(Model, kw_only=True):
     """The prefix of the code to dial."""
 
 
+class BusinessName(Model, kw_only=True):
+    id: str
+    """Id of the business."""
+    name: str
+    """The name that payers see."""
+
+
 class BusinessRecord(Model, kw_only=True):
     id: str
     """The value of `x-business-id` and `business`."""
+    business: BusinessName
+    """Id and name once more, where code for other providers of this interface reads them."""
     name: str
     """The name that payers see."""
     email: str
@@ -1522,6 +1531,7 @@ __all__ = [
     "AttemptStatus",
     "AttemptView",
     "BankView",
+    "BusinessName",
     "BusinessRecord",
     "BusinessStatus",
     "BusinessView",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from starlette.types import Receive, Scope
@@ -26,6 +27,8 @@ def routes_of(operations: Iterable[Operation], admit: Admit) -> list[Route]:
     by_path: dict[str, dict[str, Operation]] = {}
     for operation in operations:
         by_path.setdefault(operation.path, {})[operation.method] = operation
+        for path, handler in operation.also_at.items():
+            by_path.setdefault(path, {})[operation.method] = replace(operation, handler=handler)
     return [Route(path, OperationEndpoint(methods, admit)) for path, methods in by_path.items()]
 
 

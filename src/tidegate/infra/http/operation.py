@@ -182,6 +182,8 @@ class Operation:
     summary: str
     description: str = ""
     handler: Handler
+    # Where clients of other providers ask for the same, and what answers there; not in the reference.
+    also_at: Mapping[str, Handler] = field(default_factory=dict)
     credentials: Credentials
     # What a caller with some rights must have; without one, `read` for a GET and `create` for anything else.
     right: str | None = None
