@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bank.transfer import begun, paid, seen
-from bank.world import SHILLINGS, BankWorld
+from bank.world import ADA, BISI, SHILLINGS, BankWorld
 from build import Shop
 from conftest import check_books
 from tidegate.bank_file import payout as payouts
@@ -79,7 +79,7 @@ async def test_a_refund_goes_out_by_the_bank_and_ends_with_its_debit(bank: BankW
     async with bank.runtime.db.connection() as tx:
         [payout] = await payout_store.list_payouts(tx, is_open=True, limit=10)
     assert (payout.kind, payout.amount.minor) == ("refund", 4_000)
-    await payouts.approve(bank.runtime.db, payout.reference, by="ada", now=bank.now)
+    await payouts.approve(bank.runtime.db, payout.reference, asked_by=ADA, by=BISI, now=bank.now)
     await payouts.export(bank.deps, bank.settings, by="bisi", now=bank.now, on_written=lambda *_: None)
     debit = paid(None, "4000", is_credit=False, end_to_end_id=payout.end_to_end_id, reference="OUT-1")
     await bank.bring(debit)

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from lxml import etree
 
-from bank.world import BankWorld, a_debit
+from bank.world import ADA, BISI, BankWorld, a_debit
 from bank_file_maker import PAYER, camt_file, entry
 from build import Shop
 from conftest import check_books
 from tidegate.bank_file import payout as payouts
 from tidegate.bank_file import payout_store
 from tidegate.bank_file.payout_store import ProposedPayout
-from tidegate.core.errors import Conflict, NotFound
+from tidegate.core.errors import Conflict
 from tidegate.core.money import Currency
 from tidegate.emulator.bank.pain import answer_to
 from tidegate.runtime import Runtime
@@ -45,6 +45,10 @@ async def listed(bank: BankWorld) -> list[ProposedPayout]:
         return await payout_store.list_payouts(tx, is_open=False, limit=10)
 
 
+async def approved(bank: BankWorld, payout: ProposedPayout) -> None:
+    await payouts.approve(bank.runtime.db, payout.reference, asked_by=ADA, by=BISI, now=bank.now)
+
+
 async def exported(bank: BankWorld) -> Path:
     written: list[Path] = []
     await payouts.export(
@@ -66,7 +70,7 @@ def text(file: bytes, name: str) -> list[str]:
 async def test_a_return_goes_out_as_pain_001_and_ends_with_its_debit(bank: BankWorld) -> None:
     payout = await returned(bank)
     assert (payout.status, payout.kind, payout.payee_account) == ("proposed", "return", PAYER)
-    await payouts.approve(bank.runtime.db, payout.reference, by="ada", now=bank.now)
+    await approved(bank, payout)
     content = (await exported(bank)).read_bytes()
     assert text(content, "EndToEndId") == [payout.end_to_end_id]
     assert "_" not in payout.end_to_end_id
@@ -87,7 +91,7 @@ async def test_a_return_of_dollars_goes_by_routing_number(bank: BankWorld) -> No
     await bank.bring(camt_file(credit, account="001234567", currency="USD"))
     await bank.work()
     [payout] = await listed(bank)
-    await payouts.approve(bank.runtime.db, payout.reference, by="ada", now=bank.now)
+    await approved(bank, payout)
     content = (await exported(bank)).read_bytes()
     assert b"pain.001.001.03" in content
     assert text(content, "MmbId") == ["021000021"]
@@ -103,22 +107,23 @@ async def test_nothing_is_exported_before_somebody_approved_it(bank: BankWorld) 
 async def test_who_says_where_it_goes_may_not_approve_it(bank: BankWorld) -> None:
     payout = await returned(bank, account=None)
     with pytest.raises(Conflict, match="did not report who paid"):
-        await payouts.approve(bank.runtime.db, payout.reference, by="ada", now=bank.now)
+        await approved(bank, payout)
     given = {"name": "Zeta Ltd", "account": PAYER, "bank": "ABNANL2A"}
-    await payouts.amend(bank.runtime.db, payout.reference, **given, by="ada", now=bank.now)
+    async with bank.runtime.db.transaction() as tx:
+        await payouts.amend(tx, payout.reference, **given, by=BISI, now=bank.now)
     with pytest.raises(Conflict, match="another person must approve"):
-        await payouts.approve(bank.runtime.db, payout.reference, by="ada", now=bank.now)
-    await payouts.approve(bank.runtime.db, payout.reference, by="bisi", now=bank.now)
+        await approved(bank, payout)
+    async with bank.runtime.db.transaction() as tx:
+        await payouts.amend(tx, payout.reference, **given, by=ADA, now=bank.now)
+    await approved(bank, payout)
     with pytest.raises(Conflict, match="approved already"):
-        await payouts.approve(bank.runtime.db, payout.reference, by="bisi", now=bank.now)
-    with pytest.raises(NotFound):
-        await payouts.approve(bank.runtime.db, "rt_unknown", by="bisi", now=bank.now)
+        await approved(bank, payout)
     assert text((await exported(bank)).read_bytes(), "BICFI")[-1] == "ABNANL2A"
 
 
 async def test_a_rejected_return_fails_with_the_banks_reason(bank: BankWorld) -> None:
     payout = await returned(bank)
-    await payouts.approve(bank.runtime.db, payout.reference, by="ada", now=bank.now)
+    await approved(bank, payout)
     order = (await exported(bank)).read_bytes()
     await bank.bring(answer_to(order, status="RJCT", reason="AC04", now=bank.now))
     assert await status_of_return(bank) == ("failed", "RJCT AC04")
@@ -129,7 +134,7 @@ async def test_a_rejected_return_fails_with_the_banks_reason(bank: BankWorld) ->
 
 async def test_a_payment_whose_debit_was_seen_is_not_failed_by_a_late_rejection(bank: BankWorld) -> None:
     payout = await returned(bank)
-    await payouts.approve(bank.runtime.db, payout.reference, by="ada", now=bank.now)
+    await approved(bank, payout)
     order = (await exported(bank)).read_bytes()
     # The debit is recorded; that the return is confirmed is about to be.
     await bank.admin.execute("UPDATE bank_payout SET status = 'done', sent_as = 'OUT-1'")
@@ -139,7 +144,7 @@ async def test_a_payment_whose_debit_was_seen_is_not_failed_by_a_late_rejection(
 
 async def test_an_accepted_payment_waits_for_its_debit(bank: BankWorld) -> None:
     payout = await returned(bank)
-    await payouts.approve(bank.runtime.db, payout.reference, by="ada", now=bank.now)
+    await approved(bank, payout)
     order = (await exported(bank)).read_bytes()
     for status in ("ACTC", "ACSP", "ACSC"):
         await bank.bring(answer_to(order, status=status, now=bank.now))
@@ -150,7 +155,7 @@ async def test_an_accepted_payment_waits_for_its_debit(bank: BankWorld) -> None:
 
 async def test_a_rejected_file_rejects_all_of_it(bank: BankWorld) -> None:
     payout = await returned(bank)
-    await payouts.approve(bank.runtime.db, payout.reference, by="ada", now=bank.now)
+    await approved(bank, payout)
     order = (await exported(bank)).read_bytes()
     await bank.bring(answer_to(order, status="RJCT", reason="AM05", is_of_group=True, now=bank.now))
     assert (await status_of_return(bank))[0] == "failed"
@@ -158,7 +163,7 @@ async def test_a_rejected_file_rejects_all_of_it(bank: BankWorld) -> None:
 
 async def test_a_crash_between_keeping_and_writing_writes_the_same_bytes(bank: BankWorld) -> None:
     payout = await returned(bank)
-    await payouts.approve(bank.runtime.db, payout.reference, by="ada", now=bank.now)
+    await approved(bank, payout)
     first = await exported(bank)
     content = first.read_bytes()
     first.unlink()
@@ -179,7 +184,7 @@ async def test_a_folder_that_cannot_be_written_is_named_and_the_next_export_writ
 
 async def test_a_debit_of_another_amount_needs_a_decision(bank: BankWorld) -> None:
     payout = await returned(bank)
-    await payouts.approve(bank.runtime.db, payout.reference, by="ada", now=bank.now)
+    await approved(bank, payout)
     await exported(bank)
     await bank.bring(a_debit(payout.end_to_end_id, "249.00"))
     assert (await status_of_return(bank))[0] == "sent"
@@ -188,7 +193,7 @@ async def test_a_debit_of_another_amount_needs_a_decision(bank: BankWorld) -> No
 
 async def test_money_that_comes_back_is_no_inflow(bank: BankWorld) -> None:
     payout = await returned(bank)
-    await payouts.approve(bank.runtime.db, payout.reference, by="ada", now=bank.now)
+    await approved(bank, payout)
     await exported(bank)
     await bank.bring(a_debit(payout.end_to_end_id))
     bounce = entry(end_to_end_id=payout.end_to_end_id, return_reason="AC04", reference="BACK-1")
@@ -199,5 +204,5 @@ async def test_money_that_comes_back_is_no_inflow(bank: BankWorld) -> None:
 
 async def test_a_refused_payout_fails_the_return(bank: BankWorld) -> None:
     payout = await returned(bank)
-    await payouts.refuse(bank.deps, payout.reference, why="paid by hand", by="ada", now=bank.now)
+    await payouts.refuse(bank.deps, payout.reference, why="paid by hand", by=ADA, now=bank.now)
     assert await status_of_return(bank) == ("failed", "paid by hand")

@@ -14,7 +14,7 @@ from bank_file_maker import ACCOUNT, VIRTUAL, camt_file, entry
 from build import Shop
 from tidegate.account import commands as accounts
 from tidegate.account.model import Account, AccountType
-from tidegate.audit.model import OPERATOR, OURSELVES
+from tidegate.audit.model import OPERATOR, OURSELVES, Actor
 from tidegate.bank_file import imports, payout_store, record
 from tidegate.bank_file import payout as payouts
 from tidegate.bank_file.model import ImportedFile
@@ -30,6 +30,7 @@ from tidegate.runtime import Runtime
 DOLLARS = "001234567"
 DOLLAR_VIRTUAL = "880000001"
 SHILLINGS = "9030001234567"
+ADA, BISI = Actor("staff/ada"), Actor("staff/bisi")
 
 
 def settings_in(folder: Path, **changed: Any) -> BankFilesSettings:
@@ -114,12 +115,12 @@ class BankWorld:
 
 
 async def let_out(deps: PaymentDeps, settings: BankFilesSettings, *, now: datetime) -> None:
-    """What is proposed is approved by one person and exported by another."""
+    """What is proposed by one person is approved by another, and exported."""
     async with deps.db.connection() as tx:
         proposed = await payout_store.list_payouts(tx, is_open=True, limit=1000)
     for payout in proposed:
         if payout.status == "proposed":
-            await payouts.approve(deps.db, payout.reference, by="ada", now=now)
+            await payouts.approve(deps.db, payout.reference, asked_by=ADA, by=BISI, now=now)
     await payouts.export(deps, settings, by="bisi", now=now, on_written=lambda *_: None)
 
 

@@ -8,20 +8,14 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from cli.live_staff import APPROVING, AUDITING, OPERATING, PASSWORD, add_staff
 from cli.operating import Operator
 from live_database import live_database
-from tidegate.audit.model import OPERATOR
 from tidegate.core.clock import SystemClock
 from tidegate.core.ids import Mode
 from tidegate.infra.db import Database
-from tidegate.member import store as people
-from tidegate.member.password import PasswordHashing
 from tidegate.merchant import commands as merchants
-from tidegate.staff import commands as staff
-from tidegate.staff.permission import StaffRole
 
-PASSWORD = "correct horse battery staple"
-OPERATING, APPROVING, AUDITING = "ops@example.com", "kofi@example.com", "grace@example.com"
 LIVE = {
     "TIDEGATE_MODE": "live",
     "TIDEGATE_BASE_URL": "https://api.example.com",
@@ -54,12 +48,7 @@ async def business_id(live: str) -> AsyncIterator[str]:
     """Of a merchant; beside it two approvers, an operator and an auditor."""
     db, now = Database(live), SystemClock().now()
     await db.open()
-    hashed = await PasswordHashing().hash(PASSWORD)
-    roles = {OPERATING: StaffRole.OPERATOR, AUDITING: StaffRole.AUDITOR, APPROVING: StaffRole.APPROVER}
-    async with db.transaction() as tx:
-        for email, role in {**roles, "sade@example.com": StaffRole.APPROVER}.items():
-            member = await staff.add(tx, email=email, name=email.partition("@")[0], role=role, by=OPERATOR, now=now)
-            await people.set_password(tx, member.id, hashed)
+    await add_staff(db)
     new = await merchants.create(db, name="Shop", email="shop@example.com", mode=Mode.LIVE, now=now)
     yield new.business.id
     await db.close()

@@ -29,6 +29,10 @@ ACTIONS = (
     Action("suspense.close", "decideSuspense", "suspense close"),
     Action("quarantine.close", "closeQuarantine", "quarantine close"),
     Action("return.end", "endReturn", "return end"),
+    Action("bank.pay", "proposeBankPayment", "bank payout approve"),
+    Action("bank.pay", "amendBankPayment", "bank payout amend"),
+    Action("bank.settle", "settleBankEntry", "bank settle"),
+    Action("bank_file.payout.refuse", "refuseBankPayment", "bank payout refuse"),
     Action("rail.resume", "resumeRail", "rail resume"),
     Action("refund.create", "proposeRefund", "refund create"),
     Action("rate.set", "proposeRate", "rate set"),
@@ -78,8 +82,7 @@ ONLY_BY_COMMAND = {
         "dashboard link", "emulate bank", "emulate pawapay", "emulate paystack",
     },
     "needs the machine's files": {
-        "bank import", "bank settle", "bank payout amend", "bank payout approve", "bank payout export",
-        "bank payout refuse",
+        "bank import", "bank payout export",
     },
     "cannot be undone, and shows first what it would do": {"erase"},
     "the merchant does it in its dashboard": {

@@ -19,7 +19,8 @@ PAGES = (
     "", "/find?q=x",
     "/alarms", "/merchants", "/merchants/{business}", "/approvals", "/accounts", "/accounts/{account}", "/held",
     "/held/{held}", "/refunds/{business}/{inflow}",
-    "/suspense", "/suspense/{receipt}", "/stuck", "/rails", "/rates", "/reconcile", "/books",
+    "/suspense", "/suspense/{receipt}", "/stuck", "/bank", "/bank/{business}/{payout}",
+    "/rails", "/rates", "/reconcile", "/books",
     "/books/EUR/suspense",
     "/webhooks", "/jobs", "/audit", "/staff", "/sandbox/people", "/sign-in",
 )  # fmt: skip
@@ -59,7 +60,17 @@ async def test_every_page_on_a_dark_phone_and_on_a_desk(
         """,
         inflows.shop.business_id,
     )
+    await admin.execute(
+        """
+        INSERT INTO bank_payout (business_id, reference, kind, transaction_id, account_number, currency, amount_minor,
+                                 end_to_end_id, payee_name, payee_account, remittance, proposed_by, proposed_at)
+        VALUES ($1, 'rt_1', 'return', 't', 'DE89370400440532013000', 'EUR', 25000, 'rt-1', 'Zeta Ltd',
+                'NL91ABNA0417164300', 'Return of 2026111500017: the name differs', 'tidegate', now())
+        """,
+        inflows.shop.business_id,
+    )
     names = {
+        "payout": "rt_1",
         "business": inflows.shop.business_id,
         "held": first,
         "inflow": converted["reference"],

@@ -1,4 +1,4 @@
-"""Payments to the bank, in two steps by two people: approved, then exported as pain.001."""
+"""Payments to the bank: proposed by one of the staff, approved by another, exported as pain.001."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tidegate.bank_file.payout_store import ExportedFile, ProposedPayout
 from tidegate.bank_settings import BankFilesSettings
 from tidegate.core.bank_number import normal_account_number
 from tidegate.core.errors import Conflict, NotFound
+from tidegate.infra.also import Also, nothing_else
 from tidegate.infra.db import Database, Tx
 from tidegate.rail.bankfiles import pain001
 from tidegate.rail.bankfiles.pain001 import PaymentsNotValid
@@ -30,38 +31,47 @@ async def _locked(tx: Tx, reference: str, *statuses: str) -> ProposedPayout:
     return found[0]
 
 
-async def _audit(tx: Tx, payout: ProposedPayout, what: str, *, by: str, now: datetime) -> None:
+async def _audit(tx: Tx, payout: ProposedPayout, what: str, *, by: Actor, now: datetime) -> None:
     await audit.insert(
-        tx, payout.business_id, Actor(f"operator/{by}"), action=f"payout.{what}", subject=payout.reference, details={},
-        now=now,
-    )  # fmt: skip
+        tx, payout.business_id, by, action=f"payout.{what}", subject=payout.reference, details={}, now=now
+    )
+
+
+async def get(tx: Tx, reference: str) -> ProposedPayout:
+    """Locked, and still to be decided on: refused where it is approved, sent or ended."""
+    return await _locked(tx, reference, "proposed")
 
 
 async def amend(
-    db: Database, reference: str, *, name: str, account: str, bank: str | None, by: str, now: datetime
-) -> None:
-    """Says where the money goes; the same person may not approve it."""
-    async with db.transaction() as tx:
-        payout = await _locked(tx, reference, "proposed", "approved")
-        await payout_store.amend(tx, payout, name=name, account=normal_account_number(account), bank=bank, by=by)
-        await _audit(tx, payout, "amended", by=by, now=now)
+    tx: Tx, reference: str, *, name: str, account: str, bank: str | None, by: Actor, now: datetime
+) -> ProposedPayout:
+    """Says where the money goes; the same person may not approve it. One that was approved is so no longer."""
+    payout = await _locked(tx, reference, "proposed", "approved")
+    await payout_store.amend(tx, payout, name=name, account=normal_account_number(account), bank=bank, by=by.actor)
+    await _audit(tx, payout, "amended", by=by, now=now)
+    return payout
 
 
-async def approve(db: Database, reference: str, *, by: str, now: datetime) -> ProposedPayout:
+async def approve(
+    db: Database, reference: str, *, asked_by: Actor, by: Actor, now: datetime, also: Also = nothing_else
+) -> ProposedPayout:
     async with db.transaction() as tx:
+        await also(tx)
         payout = await _locked(tx, reference, "proposed")
-        if payout.proposed_by == by:
-            raise Conflict(f"{by} has said where {reference} goes; another person must approve it")
-        if not payout.payee_account or not payout.payee_name:
-            raise Conflict(
-                f"the bank did not report who paid {reference}: `tidegate bank payout amend` says where it goes"
-            )
-        await payout_store.approve(tx, payout, by=by, now=now)
+        if by.actor in (payout.proposed_by, asked_by.actor):
+            raise Conflict(f"{by.actor} has said where {reference} goes; another person must approve it")
+        refuse_without_payee(payout)
+        await payout_store.approve(tx, payout, proposed_by=asked_by.actor, by=by.actor, now=now)
         await _audit(tx, payout, "approved", by=by, now=now)
         return payout
 
 
-async def refuse(deps: PaymentDeps, reference: str, *, why: str, by: str, now: datetime) -> None:
+def refuse_without_payee(payout: ProposedPayout) -> None:
+    if not payout.payee_account or not payout.payee_name:
+        raise Conflict(f"the bank did not report who paid {payout.reference}: amend it, which says where it goes")
+
+
+async def refuse(deps: PaymentDeps, reference: str, *, why: str, by: Actor, now: datetime) -> None:
     """It is not paid by this way; the return or refund fails."""
     async with deps.db.transaction() as tx:
         payout = await _locked(tx, reference, "proposed", "approved")
@@ -88,7 +98,7 @@ async def export(
             made = ExportedFile(id=message_id, content=content, payment_count=len(payouts))
             await payout_store.insert_export(tx, made, payouts, account_number=account.number, by=by, now=now)
             for payout in payouts:
-                await _audit(tx, payout, "exported", by=by, now=now)
+                await _audit(tx, payout, "exported", by=Actor(f"operator/{by}"), now=now)
     await write_files(deps.db, settings, now=now, on_written=on_written)
 
 

@@ -62,6 +62,13 @@ async def list_payouts(tx: Tx, *, is_open: bool, limit: int) -> list[ProposedPay
     return [_payout(row) for row in rows]
 
 
+async def find(tx: Tx, business_id: str, reference: str) -> ProposedPayout | None:
+    row = await tx.fetchrow(
+        "SELECT * FROM bank_payout WHERE business_id = $1 AND reference = $2", business_id, reference
+    )
+    return _payout(row) if row else None
+
+
 async def lock(tx: Tx, reference: str) -> list[ProposedPayout]:
     """By our reference, which is random: of one business in practice."""
     rows = await tx.fetch("SELECT * FROM bank_payout WHERE reference = $1 FOR UPDATE", reference)
@@ -90,13 +97,13 @@ async def amend(tx: Tx, payout: ProposedPayout, *, name: str, account: str, bank
     )  # fmt: skip
 
 
-async def approve(tx: Tx, payout: ProposedPayout, *, by: str, now: datetime) -> None:
+async def approve(tx: Tx, payout: ProposedPayout, *, proposed_by: str, by: str, now: datetime) -> None:
     await tx.execute(
         """
-        UPDATE bank_payout SET status = 'approved', approved_by = $3, approved_at = $4
+        UPDATE bank_payout SET status = 'approved', proposed_by = $3, approved_by = $4, approved_at = $5
          WHERE business_id = $1 AND reference = $2
         """,
-        payout.business_id, payout.reference, by, now,
+        payout.business_id, payout.reference, proposed_by, by, now,
     )  # fmt: skip
 
 

@@ -242,18 +242,30 @@ async def list_problems(tx: Tx, *, limit: int) -> list[EntryProblem]:
     ]
 
 
-async def settle_problem(tx: Tx, file_prefix: str, number: int, *, note: str) -> str | None:
-    """An operator has seen to it. The file, or None when no such entry waits for a decision."""
-    file_id: str | None = await tx.fetchval(
+async def find_problem(tx: Tx, file_prefix: str, number: int) -> str | None:
+    """The file, by its first characters; None unless they are of one file whose entry needs a decision."""
+    found: str | None = await tx.fetchval(
         """
-        UPDATE bank_entry SET state = 'ignored', note = note || '; ' || $3
+        SELECT file_id FROM bank_entry
          WHERE file_id = (SELECT min(id) FROM bank_file WHERE starts_with(id, $1) HAVING count(*) = 1)
            AND number = $2 AND state = 'problem'
-        RETURNING file_id
         """,
-        file_prefix, number, note,
+        file_prefix, number,
     )  # fmt: skip
-    return file_id
+    return found
+
+
+async def settle_problem(tx: Tx, file_id: str, number: str, *, note: str) -> bool:
+    """An operator has seen to it. False when no such entry waits for a decision."""
+    settled = await tx.fetchval(
+        """
+        UPDATE bank_entry SET state = 'ignored', note = note || '; ' || $3
+         WHERE file_id = $1 AND number::text = $2 AND state = 'problem'
+        RETURNING true
+        """,
+        file_id, number, note,
+    )  # fmt: skip
+    return settled is True
 
 
 def _file(row: Row, counts: dict[str, int] | None = None) -> ImportedFile:

@@ -9,24 +9,24 @@ from typing import TypeVar
 import click
 from rich.table import Table
 
-from tidegate.audit import store as audit
-from tidegate.audit.model import Actor
 from tidegate.bank_file import imports, store
 from tidegate.bank_file.model import ImportedFile
 from tidegate.bank_file.record import rail_in, record_entries
 from tidegate.bank_file.store import EntryProblem
 from tidegate.bank_settings import BankFilesSettings
-from tidegate.cli.bank_payout import by_option, payout
+from tidegate.cli.bank_payout import payout
 from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
 from tidegate.cli.operator import limit_option, with_payment_deps, words
+from tidegate.cli.release import by_option, released
 from tidegate.core.clock import Clock
 from tidegate.infra.timestamp import to_iso
-from tidegate.ledger.model import PLATFORM_BUSINESS_ID
 from tidegate.rail.bankfiles import reader
 from tidegate.rail.bankfiles import store as rail_store
 from tidegate.rail.bankfiles.continuity import gaps_in
 from tidegate.rail.bankfiles.model import BankEntry, FileRefused
 from tidegate.rail.deps import PaymentDeps
+from tidegate.release.commands import ReleaseWish
+from tidegate.release.model import ReleaseDeps
 
 T = TypeVar("T")
 _path = click.argument("path", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE")
@@ -161,24 +161,20 @@ def files(limit: int, as_json: bool) -> None:
 @click.option("--why", required=True, help="What was done about it; kept with the entry and in the audit trail.")
 @by_option
 @speaks_plainly
-def settle(file: str, entry: int, why: str, by: str) -> None:
+def settle(file: str, entry: int, why: str, by: str | None) -> None:
     """Settle an entry that needs a decision: you have seen to it outside, and it is not recorded here. FILE-ID is what
-    `tidegate bank files` shows; its first characters are enough.
+    `tidegate bank files` shows; its first characters are enough. Another of the staff approves it.
     """
-    who, note = words("--by", by), words("--why", why)
+    note = words("--why", why)
 
-    async def run(deps: PaymentDeps, _: BankFilesSettings, clock: Clock) -> str | None:
-        async with deps.db.transaction() as tx:
-            found = await store.settle_problem(tx, file, entry, note=note)
-            if found is not None:
-                await audit.insert(
-                    tx, PLATFORM_BUSINESS_ID, Actor(f"operator/{who}"), action="bank.settled",
-                    subject=f"{found[:12]}/{entry}", details={"why": note}, now=clock.now(),
-                )  # fmt: skip
-        return found
+    async def find(deps: ReleaseDeps) -> ReleaseWish:
+        async with deps.db.connection() as tx:
+            found = await store.find_problem(tx, file, entry)
+        if found is None:
+            fail(f"No entry {entry} of a file {file} needs a decision.")
+        return ReleaseWish(command="bank.settle", business_id="", subject=f"{found}/{entry}", why=note)
 
-    if with_bank(run) is None:
-        fail(f"No entry {entry} of a file {file} needs a decision.")
+    released(find, by=by)
     out.print(f"[green]✓[/] Entry {entry} is settled.")
 
 

@@ -1,7 +1,8 @@
-"""`tidegate bank payout`: returns and refunds by the bank, approved by one person and named by another."""
+"""`tidegate bank payout`: returns and refunds by the bank, proposed by one of the staff and approved by another."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import click
@@ -13,11 +14,16 @@ from tidegate.bank_file.payout_store import ProposedPayout
 from tidegate.bank_file.record import rail_in
 from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
 from tidegate.cli.operator import limit_option, with_payment_deps, words
+from tidegate.cli.release import actor_of, by_option, proven, released_all, report, why_option, with_release_deps
 from tidegate.core.clock import Clock
 from tidegate.infra.timestamp import to_iso
 from tidegate.rail.deps import PaymentDeps
+from tidegate.release import bank as bank_release
+from tidegate.release.bank import Payee
+from tidegate.release.commands import Proposed, ReleaseWish
+from tidegate.release.model import ReleaseDeps
+from tidegate.staff.permission import StaffPermission
 
-by_option = click.option("--by", required=True, metavar="NAME", help="Who does it; kept in the audit trail.")
 _references = click.argument("references", nargs=-1, required=True, metavar="REFERENCE…")
 
 
@@ -55,17 +61,25 @@ def list_(is_all: bool, limit: int, as_json: bool) -> None:
 
 @payout.command()
 @_references
+@why_option
 @by_option
 @speaks_plainly
-def approve(references: tuple[str, ...], by: str) -> None:
-    """Approve payments. The person who said where one goes may not approve it."""
-    name = words("--by", by)
+def approve(references: tuple[str, ...], why: str | None, by: str | None) -> None:
+    """Propose to pay these as they stand; another of the staff approves each."""
+    said = words("--why", why) if why else None
+    released_all([_wish_of(one, said) for one in references], by=by)
 
-    async def run(deps: PaymentDeps, clock: Clock) -> list[ProposedPayout]:
-        return [await payouts.approve(deps.db, one, by=name, now=clock.now()) for one in references]
 
-    for one in with_payment_deps(run):
-        out.print(f"[green]✓[/] {one.reference}: {one.amount} to {plain(one.payee_name or '')} approved.")
+def _wish_of(reference: str, why: str | None) -> Callable[[ReleaseDeps], Awaitable[ReleaseWish]]:
+    async def find(deps: ReleaseDeps) -> ReleaseWish:
+        async with deps.db.transaction() as tx:
+            payout = await payouts.get(tx, reference)
+        return ReleaseWish(
+            command=bank_release.COMMAND, business_id=payout.business_id, subject=reference, why=why,
+            arguments=bank_release.arguments_of(payout),
+        )  # fmt: skip
+
+    return find
 
 
 @payout.command()
@@ -73,17 +87,26 @@ def approve(references: tuple[str, ...], by: str) -> None:
 @click.option("--name", required=True, help="Of the recipient.")
 @click.option("--account", required=True, help="The IBAN or number.")
 @click.option("--bank", help="The BIC or the national code of the bank.")
+@click.option("--why", required=True, metavar="TEXT", help="For the approver: how you know where it goes.")
 @by_option
 @speaks_plainly
-def amend(reference: str, name: str, account: str, bank: str | None, by: str) -> None:
-    """Say where a payment goes, when the bank did not report the payer. Another person must approve it."""
-    who, recipient = words("--by", by), words("--name", name)
+def amend(*, reference: str, name: str, account: str, bank: str | None, why: str, by: str | None) -> None:
+    """Say where a payment goes, when the bank did not report the payer, and propose to pay it. Another of the staff
+    approves it.
+    """
+    payee, said = Payee(name=words("--name", name), account=account, bank=bank), words("--why", why)
 
-    async def run(deps: PaymentDeps, clock: Clock) -> None:
-        await payouts.amend(deps.db, reference, name=recipient, account=account, bank=bank, by=who, now=clock.now())
+    async def run(deps: ReleaseDeps) -> Proposed:
+        person = await proven(deps, by, StaffPermission.PROPOSE)
+        async with deps.db.transaction() as tx:
+            return Proposed(
+                await bank_release.amend_and_propose(
+                    tx, reference, payee, why=said, asked_by=person.member.id, by=actor_of(person),
+                    now=deps.clock.now(),
+                )
+            )  # fmt: skip
 
-    with_payment_deps(run)
-    out.print(f"[green]✓[/] {reference} goes to {plain(recipient)}; another person than {plain(who)} must approve it.")
+    report(with_release_deps(run), False, {})
 
 
 @payout.command()
@@ -91,19 +114,20 @@ def amend(reference: str, name: str, account: str, bank: str | None, by: str) ->
 @click.option("--why", required=True, help="The reason; the return or refund fails with it.")
 @by_option
 @speaks_plainly
-def refuse(reference: str, why: str, by: str) -> None:
-    """Refuse a payment that was not exported: the return or refund fails."""
-    who, reason = words("--by", by), words("--why", why)
+def refuse(reference: str, why: str, by: str | None) -> None:
+    """Refuse a payment that was not exported: the return or refund fails. It stops money, so one person does it."""
+    reason = words("--why", why)
 
-    async def run(deps: PaymentDeps, clock: Clock) -> None:
-        await payouts.refuse(deps, reference, why=reason, by=who, now=clock.now())
+    async def run(deps: ReleaseDeps) -> None:
+        person = await proven(deps, by, StaffPermission.BRAKE)
+        await payouts.refuse(deps.payment, reference, why=reason, by=actor_of(person), now=deps.clock.now())
 
-    with_payment_deps(run)
+    with_release_deps(run)
     out.print(f"[green]✓[/] {reference} is refused.")
 
 
 @payout.command()
-@by_option
+@click.option("--by", required=True, metavar="NAME", help="Who takes the file to the bank; kept in the audit trail.")
 @speaks_plainly
 def export(by: str) -> None:
     """Write approved payments as pain.001 into the folder out/, a file for each account."""

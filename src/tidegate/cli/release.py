@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 import click
@@ -55,19 +55,32 @@ def released(
     shown: dict[str, str] | None = None,
 ) -> object:  # fmt: skip
     """The effect, in a sandbox. Otherwise the wish is proposed, which ends the command; `shown` is known only here."""
+    return released_all([find], by=by, as_json=as_json, shown=shown)[0]
 
-    async def run(deps: ReleaseDeps) -> object:
-        wish = await find(deps)
-        if await commands.acts_at_once(deps, wish.command):
-            return await commands.act(deps, wish, by=Actor(f"operator/{words('--by', by)}") if by else OPERATOR)
-        if not wish.why:
+
+def released_all(
+    finds: Sequence[Callable[[ReleaseDeps], Awaitable[ReleaseWish]]], *, by: str | None, as_json: bool = False,
+    shown: dict[str, str] | None = None,
+) -> list[object]:  # fmt: skip
+    """Several of one command: who proposes them is asked for the password or a code once."""
+
+    async def run(deps: ReleaseDeps) -> list[object]:
+        wishes = [await find(deps) for find in finds]
+        if await commands.acts_at_once(deps, wishes[0].command):
+            actor = Actor(f"operator/{words('--by', by)}") if by else OPERATOR
+            return [await commands.act(deps, wish, by=actor) for wish in wishes]
+        if not wishes[0].why:
             fail("An approver has to know why: give it with --why or --note.")
-        person = await proven(deps, by, RELEASES[wish.command].permission)
-        return await commands.propose_wish(deps, wish, asked_by=person.member.id, by=actor_of(person))
+        person = await proven(deps, by, RELEASES[wishes[0].command].permission)
+        return [
+            await commands.propose_wish(deps, wish, asked_by=person.member.id, by=actor_of(person)) for wish in wishes
+        ]
 
     done = with_release_deps(run)
-    if isinstance(done, Proposed):
-        _report(done, as_json, shown or {})
+    proposed = [one for one in done if isinstance(one, Proposed)]
+    for one in proposed:
+        report(one, as_json, shown or {})
+    if proposed:
         raise SystemExit(0)
     return done
 
@@ -103,7 +116,7 @@ def actor_of(person: StaffMember) -> Actor:
     return audit_model.staff(person.member.id, ORIGIN)
 
 
-def _report(proposed: Proposed, as_json: bool, shown: dict[str, str]) -> None:
+def report(proposed: Proposed, as_json: bool, shown: dict[str, str]) -> None:
     if as_json:
         print_json({"proposed": proposed.number, **shown})
         return

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from tidegate.console.accounts import AccountPages
 from tidegate.console.approvals import ApprovalPages
+from tidegate.console.bank_pages import BankPages
 from tidegate.console.book_pages import BookPages
 from tidegate.console.document_pages import DocumentPages
 from tidegate.console.fence import Fence, fenced
@@ -67,6 +68,7 @@ class Console:
             *HeldPages(self.shell, payment_deps).routes(),
             *SuspensePages(self.shell).routes(),
             *RefundForMerchantPages(self.shell, payment_deps).routes(),
+            *BankPages(self.shell, payment_deps).routes(),
             *RailPages(self.shell, payment_deps).routes(),
             *ReconcilePages(self.shell, payment_deps).routes(),
             *BookPages(self.shell).routes(),

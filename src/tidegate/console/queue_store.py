@@ -18,6 +18,7 @@ class QueueCounts:
     held: int = 0
     suspense: int = 0
     stuck: int = 0
+    bank: int = 0
     parked: int = 0
     alarms: int = 0
 
@@ -34,6 +35,9 @@ async def list_oldest(tx: Tx) -> dict[str, datetime]:
                (SELECT min(created_at) FROM receipt WHERE outcome = 'suspense'),
                (SELECT min(received_at) FROM notification WHERE state = 'quarantined'))
          UNION ALL SELECT '/stuck', min(asked_at) FROM money_return WHERE status = 'failed'
+         UNION ALL SELECT '/bank', least(
+               (SELECT min(proposed_at) FROM bank_payout WHERE status = 'proposed'),
+               (SELECT min(booked_on) FROM bank_entry WHERE state = 'problem')::timestamptz)
          UNION ALL SELECT '/alarms', min(raised_at) FROM alarm WHERE ended_at IS NULL
         """
     )
@@ -51,6 +55,8 @@ async def count(tx: Tx) -> QueueCounts:
                (SELECT count(*) FROM (SELECT FROM receipt WHERE outcome = 'suspense' LIMIT $1))
                    + (SELECT count(*) FROM (SELECT FROM notification WHERE state = 'quarantined' LIMIT $1)) AS suspense,
                (SELECT count(*) FROM (SELECT FROM money_return WHERE status = 'failed' LIMIT $1)) AS stuck,
+               (SELECT count(*) FROM (SELECT FROM bank_payout WHERE status = 'proposed' LIMIT $1))
+                   + (SELECT count(*) FROM (SELECT FROM bank_entry WHERE state = 'problem' LIMIT $1)) AS bank,
                (SELECT count(*) FROM (SELECT FROM leased_work WHERE parked_at IS NOT NULL LIMIT $1)) AS parked,
                (SELECT count(*) FROM alarm WHERE ended_at IS NULL) AS alarms
         """,

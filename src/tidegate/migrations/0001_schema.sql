@@ -3169,7 +3169,7 @@ CREATE TABLE bank_payout (
     CONSTRAINT bank_payout_is_rejected_for_a_reason CHECK (status <> 'rejected' OR why IS NOT NULL)
 );
 COMMENT ON TABLE bank_payout IS 'Returns and refunds by the bank: proposed, approved by another person, exported as pain.001; done when the debit is in a statement, or rejected by the bank.';
-COMMENT ON COLUMN bank_payout.proposed_by IS 'Who said where the money goes: tidegate, by the credit itself, or an operator.';
+COMMENT ON COLUMN bank_payout.proposed_by IS 'Who said where the money goes: tidegate, by the credit itself, until one of the staff has amended or proposed it.';
 CREATE UNIQUE INDEX bank_payout_one_end_to_end_id ON bank_payout (end_to_end_id);
 CREATE INDEX bank_payout_under_way ON bank_payout (proposed_at) WHERE status IN ('proposed', 'approved', 'exported');
 

@@ -97,6 +97,13 @@ class AssignArguments(msgspec.Struct, frozen=True, kw_only=True):
     account_id: str | None = None
 
 
+class PayoutArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """What the approver reads; where it goes is in the payment itself, from where a payer can be erased."""
+
+    amount: str
+    account_ends: str
+
+
 class RefundWish(msgspec.Struct, frozen=True, kw_only=True):
     """Without an amount: the excess of an overpayment, otherwise all that remains."""
 
@@ -145,6 +152,10 @@ def import_words(wanted: ImportArguments) -> str:
 def refund_words(wanted: RefundWish) -> str:
     at = f" at {_RATES[wanted.rate]}" if wanted.rate else ""
     return f"Refund {'what remains' if wanted.amount is None else wanted.amount}{at} for the merchant"
+
+
+def payout_words(wanted: PayoutArguments) -> str:
+    return f"Pay {wanted.amount} by the bank to the account that ends in {wanted.account_ends}"
 
 
 def _shown(value: Any) -> str:

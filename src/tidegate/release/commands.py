@@ -82,7 +82,9 @@ async def approve(
             details={"approval": approval_id, "proposedBy": f"staff/{locked.asked_by}", "why": locked.why}, now=now,
         )  # fmt: skip
 
-    run = ReleaseRun(deps, business_id, found.subject, found.why, found.asked_at, by, now, decide)
+    run = ReleaseRun(
+        deps, business_id, found.subject, found.why, found.asked_at, Actor(f"staff/{found.asked_by}"), by, now, decide
+    )
     await release.run(run, arguments)
     return found
 
@@ -136,7 +138,7 @@ async def act(deps: ReleaseDeps, wish: ReleaseWish, *, by: Actor = OPERATOR) -> 
     """Without an approval; only where `acts_at_once` says so."""
     business_id = business_for(wish.command, wish.business_id)
     now = deps.clock.now_of(business_id)
-    run = ReleaseRun(deps, business_id, wish.subject, wish.why, now, by, now, nothing_else)
+    run = ReleaseRun(deps, business_id, wish.subject, wish.why, now, by, by, now, nothing_else)
     return await RELEASES[wish.command].run(run, wish.arguments)
 
 

@@ -42,6 +42,7 @@ class ReleaseRun:
     subject: str
     why: str | None
     asked_at: datetime
+    asked_by: Actor
     by: Actor
     now: datetime
     also: Also

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tidegate.bank_file import payout as payouts
+from tidegate.bank_file import settle_entry
 from tidegate.collection import review, set_rate
 from tidegate.collection.rate import Rate
 from tidegate.intake import quarantine, returns, suspense
@@ -9,7 +11,14 @@ from tidegate.rail import pause
 from tidegate.refund import commands as refunds
 from tidegate.refund.commands import ChosenRate
 from tidegate.refund.request import RefundRequest
-from tidegate.release.arguments import AssignArguments, ImportArguments, NoArguments, RateArguments, RefundWish
+from tidegate.release.arguments import (
+    AssignArguments,
+    ImportArguments,
+    NoArguments,
+    PayoutArguments,
+    RateArguments,
+    RefundWish,
+)
 from tidegate.release.model import ReleaseRun
 
 
@@ -62,6 +71,14 @@ async def close_quarantine(run: ReleaseRun, _: NoArguments) -> object:
 
 async def end_return(run: ReleaseRun, _: NoArguments) -> object:
     return await returns.end_by_hand(run.deps.payment, run.business_id, run.subject, note=run.note, **run.common)
+
+
+async def pay(run: ReleaseRun, _: PayoutArguments) -> object:
+    return await payouts.approve(run.deps.db, run.subject, asked_by=run.asked_by, **run.common)
+
+
+async def settle_bank_entry(run: ReleaseRun, _: NoArguments) -> object:
+    return await settle_entry.settle(run.deps.db, run.subject, note=run.note, **run.common)
 
 
 async def resume_rail(run: ReleaseRun, _: NoArguments) -> object:

@@ -111,6 +111,31 @@ async def version_of_return(tx: Tx, business_id: str, reference: str) -> int | N
     return found
 
 
+async def version_of_payout(tx: Tx, business_id: str, reference: str) -> int | None:
+    """Of its state and of where it goes."""
+    found: int | None = await tx.fetchval(
+        """
+        SELECT hashtextextended(concat_ws('/', status, payee_name, payee_account, payee_bank, proposed_by), 0)
+               & 576460752303423487
+          FROM bank_payout WHERE business_id = $1 AND reference = $2
+        """,
+        business_id, reference,
+    )  # fmt: skip
+    return found
+
+
+async def version_of_bank_entry(tx: Tx, _business_id: str, subject: str) -> int | None:
+    """0 while it needs a decision."""
+    found: int | None = await tx.fetchval(
+        """
+        SELECT CASE WHEN state = 'problem' THEN 0 ELSE 1 END FROM bank_entry
+         WHERE file_id = split_part($1, '/', 1) AND number::text = split_part($1, '/', 2)
+        """,
+        subject,
+    )
+    return found
+
+
 async def version_of_pause(tx: Tx, business_id: str, rail: str) -> int | None:
     """None for a rail that was never paused."""
     found: int | None = await tx.fetchval(

@@ -34,6 +34,10 @@ def _refund_page(approval: ApprovalRequest) -> str:
     return f"/refunds/{approval.business_id}/{quote(approval.subject, safe='')}"
 
 
+def _payout_page(approval: ApprovalRequest) -> str:
+    return f"/bank/{approval.business_id}/{approval.subject}"
+
+
 def _rate_page(_: ApprovalRequest) -> str:
     return "/rates"
 
@@ -73,6 +77,13 @@ RELEASES: dict[str, Release] = {
     "return.end": Release(
         NoArguments, store.version_of_return, money.end_return,
         lambda _: "End a return by hand: it was paid back by another way", lambda _: "/stuck",
+    ),
+    "bank.pay": Release(
+        arguments.PayoutArguments, store.version_of_payout, money.pay, arguments.payout_words, _payout_page
+    ),
+    "bank.settle": Release(
+        NoArguments, store.version_of_bank_entry, money.settle_bank_entry,
+        lambda _: "Settle an entry of a bank's file: it was seen to outside", lambda _: "/bank", is_of_platform=True,
     ),
     "rail.resume": Release(
         NoArguments, store.version_of_pause, money.resume_rail, lambda _: "Let payments, refunds and returns go by a "

@@ -1,0 +1,143 @@
+"""Payments to the bank, and entries of its files that need a decision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidegate.approval import store as approval_store
+from tidegate.bank_file import payout as payouts
+from tidegate.bank_file import payout_store
+from tidegate.bank_file import store as file_store
+from tidegate.bank_file.payout_store import ProposedPayout
+from tidegate.console.accounts import reason_in
+from tidegate.console.proposing import propose
+from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
+from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Problem, Refusal
+from tidegate.infra.db import Tx
+from tidegate.infra.page.response import Html
+from tidegate.merchant.field import Remark
+from tidegate.rail.bankfiles import store as rail_store
+from tidegate.rail.bankfiles.continuity import gaps_in
+from tidegate.rail.deps import PaymentDeps
+from tidegate.release import bank as bank_release
+from tidegate.release import commands as releases
+from tidegate.release.bank import Payee
+from tidegate.staff.permission import StaffPermission
+
+PAGE = 100
+FIELD_CHARS_MAX = 100
+TINTS = {"proposed": "warn", "approved": "good", "exported": "good", "rejected": "bad", "done": ""}
+
+
+@dataclass(frozen=True)
+class BankPages:
+    shell: ConsoleShell
+    deps: PaymentDeps
+
+    async def show_list(self, visitor: ConsoleVisitor) -> Html:
+        return await self._list(visitor)
+
+    async def _list(self, visitor: ConsoleVisitor, wrong: Refusal | None = None) -> Html:
+        async with self.shell.db.connection() as tx:
+            found = await payout_store.list_payouts(tx, is_open=True, limit=PAGE)
+            problems = await file_store.list_problems(tx, limit=PAGE)
+            gaps = gaps_in(await rail_store.list_statements(tx))
+            proposed = {one.subject for one in await approval_store.list_of_staff(tx, is_open=True, limit=PAGE)}
+        return self.shell.page(
+            visitor, "bank.html", title="Bank payments", section="Bank payments", found=found, entries=problems,
+            gaps=gaps, proposed=proposed, tints=TINTS, wrong=wrong, status=_status_of(wrong),
+        )  # fmt: skip
+
+    async def settle(self, visitor: ConsoleVisitor) -> Html:
+        try:
+            subject = visitor.form.get("subject", "")[:FIELD_CHARS_MAX]
+            return await propose(self.shell, visitor, "bank.settle", "", subject)
+        except (Invalid, ChangedElsewhere, Conflict) as wrong:
+            return await self._list(visitor, wrong)
+
+    async def show(self, visitor: ConsoleVisitor) -> Html:
+        return await self._page(visitor)
+
+    async def _found(self, tx: Tx, visitor: ConsoleVisitor) -> ProposedPayout:
+        path = visitor.request.path
+        found = await payout_store.find(tx, path["business"], path["reference"])
+        if found is None:
+            raise NotFound("there is nothing at this address")
+        return found
+
+    async def _page(self, visitor: ConsoleVisitor, wrong: Refusal | None = None) -> Html:
+        async with self.shell.db.connection() as tx:
+            payout = await self._found(tx, visitor)
+            version = await releases.version_of(tx, bank_release.COMMAND, payout.business_id, payout.reference)
+            proposed = await approval_store.list_about(tx, payout.business_id, payout.reference)
+        return self.shell.page(
+            visitor, "bank_payment.html", title=f"Payment {payout.reference}", section="Bank payments", payout=payout,
+            version=version, proposed=proposed, tints=TINTS, wrong=wrong, status=_status_of(wrong),
+        )  # fmt: skip
+
+    async def pay(self, visitor: ConsoleVisitor) -> Html:
+        """As it stands."""
+        async with self.shell.db.connection() as tx:
+            payout = await self._found(tx, visitor)
+        try:
+            return await propose(
+                self.shell, visitor, bank_release.COMMAND, payout.business_id, payout.reference,
+                arguments=bank_release.arguments_of(payout),
+            )  # fmt: skip
+        except (Invalid, ChangedElsewhere, Conflict) as wrong:
+            return await self._page(visitor, wrong)
+
+    async def amend(self, visitor: ConsoleVisitor) -> Html:
+        """Says where it goes, and proposes to pay it."""
+        async with self.shell.db.connection() as tx:
+            payout = await self._found(tx, visitor)
+
+        async def act(tx: Tx) -> str:
+            await bank_release.amend_and_propose(
+                tx, payout.reference, payee, why=" ".join(visitor.form.get("why", "").split()),
+                asked_by=visitor.staff.member.id, by=visitor.by, now=visitor.now,
+            )  # fmt: skip
+            return "/approvals?said=proposed"
+
+        try:
+            payee = payee_in(visitor)
+            return await self.shell.once(visitor, act)
+        except (Invalid, ChangedElsewhere, Conflict) as wrong:
+            return await self._page(visitor, wrong)
+
+    async def refuse(self, visitor: ConsoleVisitor) -> Html:
+        """Stops money, so one person does it."""
+        async with self.shell.db.connection() as tx:
+            payout = await self._found(tx, visitor)
+        try:
+            why = reason_in(visitor)
+            await payouts.refuse(self.deps, payout.reference, why=why, by=visitor.by, now=visitor.now)
+        except (Invalid, Conflict) as wrong:
+            return await self._page(visitor, wrong)
+        return self.shell.to(f"/bank/{payout.business_id}/{payout.reference}?said=done")
+
+    def routes(self) -> list[ConsoleRoute]:
+        at = "/bank/{business}/{reference}"
+        return [
+            ConsoleRoute("GET", "/bank", "showBankPayments", StaffPermission.SEE, self.show_list),
+            ConsoleRoute("POST", "/bank/settle", "settleBankEntry", StaffPermission.PROPOSE, self.settle),
+            ConsoleRoute("GET", at, "showBankPayment", StaffPermission.SEE, self.show),
+            ConsoleRoute("POST", f"{at}/pay", "proposeBankPayment", StaffPermission.PROPOSE, self.pay),
+            ConsoleRoute("POST", f"{at}/amend", "amendBankPayment", StaffPermission.PROPOSE, self.amend),
+            ConsoleRoute("POST", f"{at}/refuse", "refuseBankPayment", StaffPermission.BRAKE, self.refuse),
+        ]
+
+
+def payee_in(visitor: ConsoleVisitor) -> Payee:
+    name, account, bank = (visitor.form.get(field, "").strip() for field in ("name", "account", "bank"))
+    for field, text in (("name", name), ("account", account), ("bank", bank)):
+        if len(text) > FIELD_CHARS_MAX or not text.isprintable() or (not text and field != "bank"):
+            raise Invalid(Problem(field, f"One line of at most {FIELD_CHARS_MAX} characters."))
+    try:
+        return Payee(name=str(Remark.parse(name)), account=account, bank=bank or None)
+    except ValueError as error:
+        raise Invalid(Problem("name", f"The name {error}.")) from None
+
+
+def _status_of(wrong: Refusal | None) -> int:
+    return 200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409
