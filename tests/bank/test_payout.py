@@ -173,7 +173,7 @@ async def test_a_crash_between_keeping_and_writing_writes_the_same_bytes(bank: B
 
 async def test_a_folder_that_cannot_be_written_is_named_and_the_next_export_writes_it(bank: BankWorld) -> None:
     payout = await returned(bank)
-    await payouts.approve(bank.runtime.db, payout.reference, by="ada", now=bank.now)
+    await approved(bank, payout)
     out = bank.settings.folder / "out"
     out.write_text("")
     with pytest.raises(Conflict, match=r"out/.*\.xml cannot be written: .* run `tidegate bank payout export` again"):
