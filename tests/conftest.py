@@ -22,7 +22,7 @@ import pytest
 
 import event_schema
 from build import Checkout, Shop, make_shop, order
-from cluster.nodes import Nodes, find_bin
+from cluster.nodes import HOW_TO_GET, Nodes, find_bin
 from conformance.table import PassedTests
 from console.people import SignedInStaff, StaffPeople
 from dashboard.people import People, SignedInPerson
@@ -158,6 +158,13 @@ def nodes() -> Iterator[Nodes | None]:
     finally:
         started.stop()
         shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture
+def cluster(nodes: Nodes | None) -> Nodes:
+    if nodes is None:
+        pytest.skip(f"make test-cluster runs it, on three nodes with Citus. {HOW_TO_GET}")
+    return nodes
 
 
 @pytest.fixture(scope="session")

@@ -1,81 +1,93 @@
-"""On a cluster (`make test-cluster`): a business is paid while it moves to another node."""
+"""A merchant's whole story on a cluster, while the merchant moves from node to node."""
 
 from __future__ import annotations
 
-import asyncio
+import json
 from collections.abc import AsyncIterator
-from typing import Any
+from dataclasses import dataclass, field
+from decimal import Decimal
 
 import pytest
 
 from checkout.paying import card
+from cluster.moving import moving, node_of
 from cluster.nodes import Nodes
 from conftest import MakeCheckout
-from inflow import Inflows
+from inflow import Inflows, credit
 from receiver import Receiver, receiving
+from tidegate.infra.db import Database
+from wallet.merchant import Merchant
 
-PAYMENTS = 6
+EARNED = Decimal("98.49")  # Of 100 naira, after the price.
+REFUNDED = 50
+EVENTS = ["charge.successful", "collection.successful", "refund.successful"]
+
+
+@dataclass(frozen=True)
+class Sold:
+    """References of what was paid."""
+
+    by_card: list[str] = field(default_factory=list)
+    by_transfer: list[str] = field(default_factory=list)
+    inflows: list[str] = field(default_factory=list)
+
+    @property
+    def payments(self) -> list[str]:
+        return [*self.by_card, *self.by_transfer]
 
 
 @pytest.fixture
-async def receiver(nodes: Nodes | None) -> AsyncIterator[Receiver]:
-    if nodes is None:
-        pytest.skip("needs a cluster: make test-cluster")
+async def receiver(cluster: Nodes) -> AsyncIterator[Receiver]:
     async with receiving() as made:
         yield made
 
 
-async def move(admin: Any, business_id: str) -> None:
-    """To another node, with all tables of the business, while it is written."""
-    await admin.execute(
-        """
-        SELECT citus_move_shard_placement(shard.shardid, shard.nodename, shard.nodeport, other.nodename, other.nodeport,
-                                          'auto')
-          FROM citus_shards AS shard, pg_dist_node AS other
-         WHERE shard.shardid = get_shard_id_for_distribution_column('payment', $1::text)
-           AND other.nodeport <> shard.nodeport AND other.shouldhaveshards AND other.groupid <> 0
-         LIMIT 1
-        """,
-        business_id,
-    )
+async def sell(inflows: Inflows, new_checkout: MakeCheckout, number: str, sold: Sold) -> None:
+    by_card = await new_checkout(inflows.shop)
+    answer = await by_card.charge(card())
+    assert answer.is_success, answer.text
+    sold.by_card.append(by_card.reference)
+    by_transfer = await new_checkout(inflows.shop)
+    await by_transfer.transfer(await by_transfer.account(), "100")
+    sold.by_transfer.append(by_transfer.reference)
+    arrived = await inflows.notified(credit(number))
+    assert arrived["status"] == "successful", arrived
+    sold.inflows.append(arrived["reference"])
 
 
-async def node_of(admin: Any, business_id: str) -> int:
-    port: int = await admin.fetchval(
-        "SELECT nodeport FROM citus_shards WHERE shardid = get_shard_id_for_distribution_column('payment', $1::text)",
-        business_id,
-    )
-    return port
-
-
-async def test_a_business_is_paid_while_it_moves(
-    receiver: Receiver, inflows: Inflows, new_checkout: MakeCheckout, admin: Any
-) -> None:
-    shop, business_id = inflows.shop, inflows.shop.business_id
-    made = await inflows.call("POST", "/webhooks/endpoints", {"url": receiver.url()})
-    assert made.status_code == 201, made.text
-    before = await node_of(admin, business_id)
-
-    async def pay() -> str:
-        checkout = await new_checkout(shop)
-        answer = await checkout.charge(card())
-        assert answer.is_success, answer.text
-        return checkout.reference
-
-    moving = asyncio.create_task(move(admin, business_id))
-    paid = [await pay() for _ in range(PAYMENTS)]
-    await moving
-    paid.append(await pay())
-    assert await node_of(admin, business_id) != before
-    for reference in paid:
-        assert (await shop.verify(reference)).json()["data"]["status"] == "success"
-    await inflows.deliver()
-    assert len(receiver.received) == len(paid)
-
-    refund = await inflows.call("POST", "/collections/refund", {"reference": paid[0]})
-    assert refund.is_success, refund.text
+async def refund(inflows: Inflows, reference: str) -> None:
+    begun = await inflows.call("POST", "/collections/refund", {"transReference": reference, "amount": REFUNDED})
+    assert begun.is_success, begun.text
     await inflows.tick()
-    rising = await admin.fetch(
-        "SELECT journal_id FROM entry WHERE business_id = $1 AND account = 'wallet' ORDER BY journal_id", business_id
-    )
-    assert len(rising) == len(paid) + 1
+    await inflows.let_pass("5s")
+    path = f"/collections/refund/{begun.json()['data']['reference']}"
+    assert (await inflows.call("GET", path)).json()["data"]["refundStatus"] == "successful"
+
+
+async def test_a_merchant_trades_while_it_moves(
+    receiver: Receiver, inflows: Inflows, new_checkout: MakeCheckout, database_url: str, db: Database
+) -> None:
+    shop, sold = inflows.shop, Sold()
+    made = await inflows.call("POST", "/webhooks/endpoints", {"url": receiver.url(), "events": EVENTS})
+    assert made.status_code == 201, made.text
+    number = await inflows.number()
+    before = await node_of(database_url, shop.business_id)
+
+    async with moving(database_url, shop.business_id) as move:
+        while not move.done():
+            await sell(inflows, new_checkout, number, sold)
+            await refund(inflows, sold.by_card[-1])
+    assert await node_of(database_url, shop.business_id) != before
+
+    for reference in sold.payments:
+        assert (await shop.verify(reference)).json()["data"]["status"] == "success"
+    assert {one["reference"] for one in (await inflows.page(perPage=100))["results"]} >= set(sold.inflows)
+    lines = await Merchant(db, shop).lines(order="asc")
+    assert [line["amount"] for line in lines] == [EARNED, EARNED, -REFUNDED] * len(sold.by_card)
+    assert lines[-1]["balance"] == len(sold.payments) * EARNED - len(sold.by_card) * REFUNDED
+    while await inflows.deliver():
+        pass
+    events = [json.loads(got.body)["event"] for got in receiver.received]
+    assert events.count("charge.successful") == len(sold.payments)
+    assert events.count("collection.successful") == len(sold.inflows)
+    assert events.count("refund.successful") == len(sold.by_card)

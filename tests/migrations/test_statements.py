@@ -25,7 +25,6 @@ OVER_ALL_BUSINESSES = {
     "alarm/*": OPERATOR,
     "approval/store:list_of_staff": OPERATOR,
     "audit/chain_store:list_businesses_to_link": DUE,
-    "audit/chain_store:list_chains": OPERATOR,
     "audit/chain_store:list_trail": OPERATOR,
     "bank_file/suspense_store:*": OPERATOR,
     "checkout/receipt_store:list_due": DUE,
@@ -75,6 +74,7 @@ OVER_ALL_BUSINESSES = {
     "webhook/queue_store:*": GROUPED,
 }
 
+_FUNCTION = re.compile(r"CREATE FUNCTION (\w+)\((.*?)\)\s(.*?)AS \$\$(.*?)\$\$", re.DOTALL)
 _TABLE = re.compile(r"CREATE TABLE (\w+) \((.*?)\n\)", re.DOTALL)
 _SQL = re.compile(r"\s*(?:--[^\n]*\n\s*)*(?:WITH|SELECT|INSERT|UPDATE|DELETE)\b")
 # Comments, and conditions that a caller may leave out.
@@ -124,6 +124,21 @@ def test_every_statement_is_about_one_business_or_says_why_not() -> None:
     assert [where for where in sorted(others) if not any(fnmatch(where, rule) for rule in OVER_ALL_BUSINESSES)] == []
     # No rule outlives its statement.
     assert [rule for rule in OVER_ALL_BUSINESSES if not any(fnmatch(where, rule) for where in others)] == []
+
+
+def test_a_function_that_reads_what_is_distributed_can_do_so_on_a_cluster() -> None:
+    """Citus refuses parameters in the statements of SQL functions, and no node takes a row of a shard for one of its
+    table."""
+    placed = {*cluster.ON_EVERY_NODE, *cluster.ON_THE_COORDINATOR}
+    distributed = tables().keys() - placed
+    text = "\n".join(migration.sql for migration in migrate.migrations())
+    refused = []
+    for name, given, head, body in _FUNCTION.findall(text):
+        reads = distributed.intersection(_NAMED.findall(body))
+        takes_row = head.find("STABLE") != -1 and distributed.intersection(re.findall(r"\bp_\w+ (\w+)", given))
+        if takes_row or (reads and "LANGUAGE sql" in head):
+            refused.append(name)
+    assert refused == []
 
 
 def test_a_statement_that_forgets_the_business_is_found() -> None:

@@ -23,16 +23,12 @@ async def list_rail_hours(tx: Tx, *, since: datetime) -> list[RailHour]:
     """What became of the attempts of payments that were made since then."""
     rows = await tx.fetch(
         """
-        SELECT attempt.rail, recent.currency,
+        SELECT attempt.rail, attempt.currency,
                count(*) FILTER (WHERE attempt.status = 'succeeded') AS succeeded,
                count(*) FILTER (WHERE attempt.status = 'failed') AS failed,
                count(*) FILTER (WHERE attempt.status IN ('starting', 'waiting', 'running')) AS open
-          FROM business
-         CROSS JOIN LATERAL (SELECT id, currency FROM payment
-                              WHERE business_id = business.id AND created_at >= $1
-                              ORDER BY created_at DESC, id DESC LIMIT $2) AS recent
-          JOIN attempt ON attempt.business_id = business.id AND attempt.payment_id = recent.id
-         GROUP BY attempt.rail, recent.currency ORDER BY attempt.rail, recent.currency
+          FROM business CROSS JOIN LATERAL recent_attempts(business.id, $1, $2) AS attempt
+         GROUP BY attempt.rail, attempt.currency ORDER BY attempt.rail, attempt.currency
         """,
         since, LOOKED_AT_MAX,
     )  # fmt: skip

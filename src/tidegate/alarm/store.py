@@ -116,8 +116,7 @@ async def count_parked(tx: Tx) -> int:
 async def find_first_journal(tx: Tx) -> datetime | None:
     found: datetime | None = await tx.fetchval(
         """
-        SELECT min(first.created_at) FROM business CROSS JOIN LATERAL (
-            SELECT created_at FROM journal WHERE business_id = business.id ORDER BY id LIMIT 1) AS first
+        SELECT min(first_journal_at(id)) FROM business
         """
     )
     return found
@@ -129,10 +128,7 @@ async def list_cards(tx: Tx, *, since: datetime) -> list[CardHour]:
         SELECT business.id AS business_id, business.name AS business,
                count(*) FILTER (WHERE attempt.status = 'succeeded') AS succeeded,
                count(*) FILTER (WHERE attempt.status = 'failed') AS declined
-          FROM business
-         CROSS JOIN LATERAL (SELECT id FROM payment WHERE business_id = business.id AND created_at >= $1
-                              ORDER BY created_at DESC, id DESC LIMIT $2) AS recent
-          JOIN attempt ON attempt.business_id = business.id AND attempt.payment_id = recent.id
+          FROM business CROSS JOIN LATERAL recent_attempts(business.id, $1, $2) AS attempt
          WHERE attempt.method = 'card' GROUP BY business.id, business.name
         """,
         since, LOOKED_AT_MAX,

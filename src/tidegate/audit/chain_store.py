@@ -35,11 +35,8 @@ async def list_businesses_to_link(tx: Tx, now: datetime, *, limit: int) -> list[
     rows = await tx.fetch(
         """
         SELECT business_id FROM audit_to_link
-         WHERE NOT EXISTS (
-               SELECT FROM leased_work AS held
-                WHERE held.business_id = audit_to_link.business_id AND held.kind = 'extend_audit_chain'
-                  AND held.id = audit_to_link.business_id AND held.next_try_at > $1)
-         GROUP BY business_id ORDER BY min(audit_id) LIMIT $2
+         GROUP BY business_id HAVING NOT is_held_back(business_id, 'extend_audit_chain', business_id, $1)
+         ORDER BY min(audit_id) LIMIT $2
         """,
         now, limit,
     )  # fmt: skip
@@ -124,10 +121,9 @@ async def list_chains(tx: Tx) -> list[tuple[str, str, int, bytes]]:
     """Business, its name, how long its chain is, and its head."""
     rows = await tx.fetch(
         """
-        SELECT business.id, business.name, head.position, head.hash FROM business
-         CROSS JOIN LATERAL (SELECT position, hash FROM audit_link WHERE business_id = business.id
-                              ORDER BY position DESC LIMIT 1) AS head
-         ORDER BY business.name, business.id LIMIT 10000
+        SELECT business.id, business.name, head.length AS position, head.hash
+          FROM business CROSS JOIN LATERAL head_of_audits(business.id) AS head
+         WHERE head.length IS NOT NULL ORDER BY business.name, business.id LIMIT 10000
         """
     )
     return [(row["id"], row["name"], row["position"], row["hash"]) for row in rows]

@@ -49,10 +49,9 @@ async def list_heads(tx: Tx, *, limit: int) -> list[tuple[str, str, int, str]]:
     """Business, name, length of its chain, and its head."""
     rows = await tx.fetch(
         """
-        SELECT business.id, business.name, head.position, encode(head.hash, 'hex') AS hash FROM business
-         CROSS JOIN LATERAL (SELECT position, hash FROM journal_link WHERE business_id = business.id
-                              ORDER BY position DESC LIMIT 1) AS head
-         ORDER BY head.position DESC, business.id LIMIT $1
+        SELECT business.id, business.name, head.length AS position, encode(head.hash, 'hex') AS hash
+          FROM business CROSS JOIN LATERAL head_of_journals(business.id) AS head
+         WHERE head.length IS NOT NULL ORDER BY head.length DESC, business.id LIMIT $1
         """,
         limit,
     )

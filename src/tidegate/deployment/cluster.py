@@ -58,20 +58,27 @@ DIRECTORIES = {"notification": "id", "account_number": "number"}
 BUSINESS = "business_id"
 FIRST_TABLE = "payment"
 
-# Each takes the business first, and runs on its node. The others run where they are called.
+# Each takes the business first. A call by itself is sent to the node of the business; inside a transaction the function
+# runs where it is called. These may write on other nodes too: a notification, an account number.
 SENT_TO_ITS_BUSINESS = frozenset(
     {
         "apply_payment_changes",
         "begin_attempt",
         "record_inflow",
-        "change_inflow",
         "record_unclaimed",
+        "create_payments",
+    }
+)
+# Sent there inside a transaction too, on the connection that has the locks of that transaction. Anywhere else the
+# owner's rights would need a second connection, which waits for those locks. They touch one business alone.
+SENT_IN_TRANSACTIONS = frozenset(
+    {
+        "change_inflow",
         "confirm_return",
         "start_refund",
         "post_journal",
         "lock_balance",
         "close_wallet_period",
-        "create_payments",
         "fan_out_events",
         "claim_deliveries",
         "finish_deliveries",
@@ -91,8 +98,10 @@ async def distribute(tx: Tx) -> list[str]:
     done = await _distribute_tables(tx, pending)
     await store.copy_sequences_and_types(tx)
     for function in functions:
-        is_sent = function.name in SENT_TO_ITS_BUSINESS
-        await store.distribute_function(tx, function.signature, argument="p_business_id" if is_sent else None)
+        if function.name in SENT_TO_ITS_BUSINESS | SENT_IN_TRANSACTIONS:
+            await store.send_to_its_business(tx, function.signature, always=function.name in SENT_IN_TRANSACTIONS)
+        else:
+            await store.copy_function(tx, function.signature)
     return [*done, f"{len(functions)} functions are on every node"]
 
 
@@ -103,7 +112,8 @@ async def list_missing(tx: Tx) -> list[str]:
 
 
 def _is_pending(function: store.Function) -> bool:
-    return not function.is_known or (function.name in SENT_TO_ITS_BUSINESS and not function.is_sent_to_its_business)
+    is_to_be_sent = function.name in SENT_TO_ITS_BUSINESS | SENT_IN_TRANSACTIONS
+    return not function.is_known or (is_to_be_sent and not function.is_sent_to_its_business)
 
 
 async def _distribute_tables(tx: Tx, pending: list[str]) -> list[str]:

@@ -43,9 +43,8 @@ async def count_journals(tx: Tx) -> int:
     return int(
         await tx.fetchval(
             """
-            SELECT coalesce(sum(head.position), 0) FROM business CROSS JOIN LATERAL (
-                SELECT position FROM journal_link WHERE business_id = business.id ORDER BY position DESC LIMIT 1
-            ) AS head
+            SELECT coalesce(sum(head.length), 0)
+              FROM business CROSS JOIN LATERAL head_of_journals(business.id) AS head
             """
         )
     )

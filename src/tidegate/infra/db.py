@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from typing import Any, Protocol
@@ -99,16 +100,14 @@ class Database:
         self._pool_wait_s = POOL_WAIT_S if pool_wait_s is None else pool_wait_s
         self._pool = self._new_pool()
         # Whether it is a cluster (Citus): then a statement is about one business, so that one node does it.
-        self.is_cluster = False
+        self.is_cluster, self._is_examined = False, False
         self._rung_at: dict[str, float] = {}
         self._ringing: dict[str, asyncio.Task[None]] = {}
 
     async def open(self) -> None:
         """Fails at once when the server cannot be reached."""
         self._pool = self._new_pool()
-        connection = await self._pool.take()
-        self.is_cluster = await cluster_store.is_cluster(connection)
-        self._pool.give_back(connection, is_sound=True)
+        self._pool.give_back(await self._pool.take(), is_sound=True)
 
     async def close(self) -> None:
         for ringing in list(self._ringing.values()):
@@ -129,6 +128,8 @@ class Database:
     async def _connect_and_watch(self) -> Any:
         connection = await self._connect()
         connection.add_log_listener(_note_warning)
+        if not self._is_examined:
+            self.is_cluster, self._is_examined = await cluster_store.is_cluster(connection), True
         return connection
 
     async def _connect(self) -> Any:
@@ -263,13 +264,26 @@ class StaleChange(Exception):
     """The row has changed since it was read; nothing was written. Read, decide and write again."""
 
 
+# A node of a cluster names its shard's constraint, with the shard's number, and only in its words.
+_NAMED_CONSTRAINT = re.compile(r'constraint "([a-z_0-9]+?)(?:_\d+)?"')
+
+
+def constraint_of(error: asyncpg.PostgresError) -> str:
+    """The name of the violated constraint; empty when the error is another one."""
+    given: str | None = getattr(error, "constraint_name", None)
+    if given:
+        return given
+    found = _NAMED_CONSTRAINT.search(f"{error.message} {error.detail}") if error.sqlstate[:2] == "23" else None
+    return found[1] if found else ""
+
+
 @contextmanager
 def naming(refusals: Mapping[str, type[Exception]]) -> Iterator[None]:
     """Turns a violated constraint, or an SQLSTATE, into its exception."""
     try:
         yield
     except asyncpg.PostgresError as error:
-        for name in (getattr(error, "constraint_name", None) or "", str(error.sqlstate)):
+        for name in (constraint_of(error), str(error.sqlstate)):
             if name in refusals:
                 raise refusals[name] from None
         raise

@@ -12,7 +12,7 @@ import asyncpg
 
 from tidegate.core.errors import InsufficientBalance
 from tidegate.core.money import Currency, Money
-from tidegate.infra.db import Row, Tx
+from tidegate.infra.db import Row, Tx, constraint_of
 from tidegate.infra.leased_work import DueRow
 from tidegate.ledger.model import ChainLink, Journal, PostedEntry, PostedJournal, Wallet
 
@@ -32,7 +32,7 @@ def names_refusals() -> Iterator[None]:
     try:
         yield
     except asyncpg.CheckViolationError as violation:
-        if violation.constraint_name != "wallet_is_never_below_zero":
+        if constraint_of(violation) != "wallet_is_never_below_zero":
             raise
         raise InsufficientBalance(
             "the wallet's balance is less than the amount; use less, or wait for more credits"

@@ -335,6 +335,15 @@ CREATE TABLE audit_link (
 );
 COMMENT ON TABLE audit_link IS 'The hash chain of the audit trail: each hash covers the one before it and a whole row, but for the personal data that may be erased.';
 
+CREATE FUNCTION head_of_audits(p_business_id text, OUT length bigint, OUT hash bytea) LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+BEGIN
+    SELECT position, hash INTO length, hash FROM audit_link
+     WHERE business_id = p_business_id ORDER BY position DESC LIMIT 1;
+END
+$$;
+COMMENT ON FUNCTION head_of_audits IS 'The newest link of the audit trail of a business; NULL when it has none.';
+
 GRANT SELECT, INSERT ON audit, audit_link TO tidegate_app;
 GRANT SELECT, INSERT, DELETE ON audit_to_link TO tidegate_app;
 
@@ -848,6 +857,22 @@ CREATE TABLE journal_link (
 COMMENT ON TABLE journal_link IS 'The hash chain of a business: each hash covers the one before it and a whole journal.';
 COMMENT ON COLUMN journal_link.marks IS 'Eight bytes for the journal and for each line, to name the one that differs; the proof is the hash.';
 
+CREATE FUNCTION head_of_journals(p_business_id text, OUT length bigint, OUT hash bytea) LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+BEGIN
+    SELECT position, hash INTO length, hash FROM journal_link
+     WHERE business_id = p_business_id ORDER BY position DESC LIMIT 1;
+END
+$$;
+COMMENT ON FUNCTION head_of_journals IS 'The newest link of the chain of a business; NULL when it has none.';
+
+CREATE FUNCTION first_journal_at(p_business_id text) RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (SELECT created_at FROM journal WHERE business_id = p_business_id ORDER BY id LIMIT 1);
+END
+$$;
+COMMENT ON FUNCTION first_journal_at IS 'When the books of a business begin; NULL while they are empty.';
+
 CREATE TYPE posting AS (
     kind          text,
     cause         text,
@@ -927,7 +952,8 @@ BEGIN
     IF v_lines = 0 OR v_lines IS DISTINCT FROM cardinality(p_posting.currencies)
        OR v_lines IS DISTINCT FROM cardinality(p_posting.amounts_minor) THEN
         RAISE EXCEPTION 'the journal % of % has no entries, or parts of some', p_posting.kind, p_posting.cause
-            USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = 'journal_has_entries', TABLE = 'journal';
+            USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = 'journal_has_entries', TABLE = 'journal',
+                  DETAIL = 'It violates the constraint "journal_has_entries".';
     END IF;
     FOR line IN 1 .. v_lines LOOP
         v_at := coalesce(array_position(v_currencies, p_posting.currencies[line]), cardinality(v_currencies) + 1);
@@ -939,7 +965,8 @@ BEGIN
     END LOOP;
     IF v_sums <> array_fill(0::bigint, ARRAY[cardinality(v_sums)]) THEN
         RAISE EXCEPTION 'the journal % of % does not sum to zero in each currency', p_posting.kind, p_posting.cause
-            USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = 'journal_sums_to_zero', TABLE = 'entry';
+            USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = 'journal_sums_to_zero', TABLE = 'entry',
+                  DETAIL = 'It violates the constraint "journal_sums_to_zero".';
     END IF;
     RETURN v_wallets;
 END
@@ -1369,17 +1396,21 @@ $$;
 COMMENT ON FUNCTION create_payments IS 'Writes new payments, in one commit. Returns those whose reference had a payment already: business, reference, pay code and hash. On a cluster all are of the one business; on one PostgreSQL they may be of several.';
 
 CREATE FUNCTION use_of_link(p_business_id text, p_link_id text, p_now timestamptz, p_most integer)
-RETURNS TABLE (made integer, under_way integer, paid integer, received_minor bigint) LANGUAGE sql STABLE AS $$
-    SELECT (SELECT count(*) FROM (
-                SELECT FROM payment WHERE business_id = p_business_id AND payment_link_id = p_link_id
-                 LIMIT p_most) AS begun)::integer,
-           (SELECT count(*) FROM payment
-             WHERE business_id = p_business_id AND payment_link_id = p_link_id AND expires_at > p_now
-               AND status IN ('initiated', 'pending', 'processing'))::integer,
-           count(*)::integer, coalesce(sum(received_minor), 0)::bigint
-      FROM (SELECT received_minor FROM payment
-             WHERE business_id = p_business_id AND payment_link_id = p_link_id AND status = 'success'
-             LIMIT p_most) AS paid
+RETURNS TABLE (made integer, under_way integer, paid integer, received_minor bigint) LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+        SELECT (SELECT count(*) FROM (
+                    SELECT FROM payment WHERE business_id = p_business_id AND payment_link_id = p_link_id
+                     LIMIT p_most) AS begun)::integer,
+               (SELECT count(*) FROM payment
+                 WHERE business_id = p_business_id AND payment_link_id = p_link_id AND expires_at > p_now
+                   AND status IN ('initiated', 'pending', 'processing'))::integer,
+               count(*)::integer, coalesce(sum(received_minor), 0)::bigint
+          FROM (SELECT received_minor FROM payment
+                 WHERE business_id = p_business_id AND payment_link_id = p_link_id AND status = 'success'
+                 LIMIT p_most) AS paid;
+END
 $$;
 COMMENT ON FUNCTION use_of_link IS 'What became of a payment link: payments made, under way, and paid with their sum. No more than p_most are counted.';
 
@@ -1450,6 +1481,19 @@ CREATE INDEX attempt_by_account_number ON attempt (rail, account_number, id) WHE
 CREATE INDEX attempt_by_account ON attempt (business_id, account_id) WHERE account_id IS NOT NULL;
 CREATE INDEX attempt_to_close ON attempt (expires_at) WHERE status = 'waiting' AND account_number IS NOT NULL;
 CREATE INDEX attempt_to_ask ON attempt (next_poll_at) WHERE next_poll_at IS NOT NULL;
+
+CREATE FUNCTION recent_attempts(p_business_id text, p_since timestamptz, p_most integer)
+RETURNS TABLE (rail text, method text, currency text, status text) LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN QUERY
+        SELECT attempt.rail, attempt.method, recent.currency, attempt.status
+          FROM (SELECT payment.id, payment.currency FROM payment
+                 WHERE business_id = p_business_id AND created_at >= p_since
+                 ORDER BY created_at DESC, id DESC LIMIT p_most) AS recent
+          JOIN attempt ON attempt.business_id = p_business_id AND attempt.payment_id = recent.id;
+END
+$$;
+COMMENT ON FUNCTION recent_attempts IS 'Attempts of the payments of a business that were made since then, of the newest p_most payments.';
 
 CREATE TABLE receipt_mail (
     business_id text        NOT NULL,
@@ -1673,7 +1717,8 @@ BEGIN
     END IF;
     IF is_account_open(p_kind, v_known.business_id, v_known.holder) THEN
         RAISE EXCEPTION 'another open account of % has the number %', p_rail, p_number
-            USING ERRCODE = 'unique_violation', CONSTRAINT = 'account_number_one_open', TABLE = 'account_number';
+            USING ERRCODE = 'unique_violation', CONSTRAINT = 'account_number_one_open', TABLE = 'account_number',
+                  DETAIL = 'It violates the constraint "account_number_one_open".';
     END IF;
     UPDATE account_number
        SET business_id = p_business_id, holder = p_holder,
@@ -1870,6 +1915,26 @@ CREATE TABLE credit_reversal (
 COMMENT ON TABLE credit_reversal IS 'Credits that a bank took back. One that comes before its credit waits here.';
 COMMENT ON COLUMN credit_reversal.account_number IS 'Empty where the money came without an account, as by card.';
 CREATE INDEX credit_reversal_to_apply ON credit_reversal (created_at) WHERE applied_at IS NULL;
+
+CREATE FUNCTION reversed_money(p_rail text, p_account_number text, p_transaction_id text,
+                               OUT business_id text, OUT subject text) LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+BEGIN
+    SELECT collection.business_id, collection.reference INTO business_id, subject
+      FROM virtual_account AS account
+      JOIN collection ON collection.business_id = account.business_id AND collection.rail = p_rail
+           AND collection.transaction_id = p_transaction_id AND collection.account_id = account.id
+     WHERE account.rail = p_rail AND account.account_number = p_account_number LIMIT 1;
+    IF NOT FOUND THEN
+        SELECT receipt.business_id, payment.pay_code INTO business_id, subject
+          FROM receipt
+          LEFT JOIN payment ON payment.business_id = receipt.business_id AND payment.id = receipt.payment_id
+         WHERE receipt.rail = p_rail AND receipt.transaction_id = p_transaction_id
+           AND coalesce(receipt.account_number, '') = p_account_number LIMIT 1;
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION reversed_money IS 'Whose money a bank took back: the business, and the reference of the inflow or the pay code of the payment. NULL while the credit is unknown.';
 
 CREATE FUNCTION find_inflow_account(p_rail text, p_number text, p_transaction_id text)
 RETURNS TABLE (account virtual_account, business business, rate exchange_rate, rules fee_rule[], is_taken_back boolean)
@@ -2075,30 +2140,36 @@ CREATE INDEX dispute_open ON dispute (due_at) WHERE status = 'open';
 
 GRANT SELECT, INSERT, UPDATE ON dispute TO tidegate_app;
 
-CREATE FUNCTION refundable_minor(p_receipt receipt) RETURNS bigint LANGUAGE sql STABLE AS $$
-    SELECT greatest(0, (p_receipt.amount_minor - greatest(taken.minor, disputed.minor) - returned.minor - refunded.minor)::bigint)
-      FROM (SELECT coalesce(sum(amount_minor), 0) AS minor FROM dispute
-             WHERE business_id = p_receipt.business_id AND rail = p_receipt.rail
-               AND transaction_id = p_receipt.transaction_id AND status IN ('open', 'lost')) AS disputed
-     -- Without a dispute a bank takes back a whole transfer; a part contradicts it, and waits for an operator.
-     CROSS JOIN LATERAL (
-            SELECT coalesce(max(CASE WHEN disputed.minor > 0 THEN amount_minor ELSE p_receipt.amount_minor END), 0)
-                        AS minor
-                   FROM credit_reversal
-                  WHERE rail = p_receipt.rail AND account_number = coalesce(p_receipt.account_number, '')
-                    AND transaction_id = p_receipt.transaction_id) AS taken
-     CROSS JOIN (SELECT coalesce(sum(amount_minor), 0) AS minor FROM money_return
-                  WHERE business_id = p_receipt.business_id AND payment_id = p_receipt.payment_id
-                    AND rail = p_receipt.rail AND transaction_id = p_receipt.transaction_id) AS returned
-     CROSS JOIN (SELECT coalesce(sum(amount_minor), 0) AS minor FROM refund_leg
-                  WHERE business_id = p_receipt.business_id AND rail = p_receipt.rail
-                    AND transaction_id = p_receipt.transaction_id AND status <> 'failed') AS refunded
+CREATE FUNCTION refundable_minor(
+    p_business_id text, p_payment_id bigint, p_rail text, p_transaction_id text, p_account_number text,
+    p_received_minor bigint) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_disputed bigint;
+    v_taken bigint;
+BEGIN
+    SELECT coalesce(sum(amount_minor), 0) INTO v_disputed FROM dispute
+     WHERE business_id = p_business_id AND rail = p_rail AND transaction_id = p_transaction_id
+       AND status IN ('open', 'lost');
+    -- Without a dispute a bank takes back a whole transfer; a part contradicts it, and waits for an operator.
+    SELECT coalesce(max(CASE WHEN v_disputed > 0 THEN amount_minor ELSE p_received_minor END), 0) INTO v_taken
+      FROM credit_reversal
+     WHERE rail = p_rail AND account_number = coalesce(p_account_number, '') AND transaction_id = p_transaction_id;
+    RETURN greatest(0, p_received_minor - greatest(v_taken, v_disputed)
+        - (SELECT coalesce(sum(amount_minor), 0) FROM money_return
+            WHERE business_id = p_business_id AND payment_id = p_payment_id AND rail = p_rail
+              AND transaction_id = p_transaction_id)
+        - (SELECT coalesce(sum(amount_minor), 0) FROM refund_leg
+            WHERE business_id = p_business_id AND rail = p_rail AND transaction_id = p_transaction_id
+              AND status <> 'failed'));
+END
 $$;
 COMMENT ON FUNCTION refundable_minor IS 'What is left of a transfer to refund: less what the bank has taken back or may take because of a dispute that is open or lost, what was returned, and what was refunded.';
 
 CREATE FUNCTION fee_returned(p_business_id text, p_payment_id bigint, OUT fee_minor bigint, OUT vat_minor bigint)
-    LANGUAGE sql STABLE AS $$
-    SELECT refunds.fee_minor + reversals.fee_minor, refunds.vat_minor + reversals.vat_minor
+    LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+BEGIN
+    SELECT refunds.fee_minor + reversals.fee_minor, refunds.vat_minor + reversals.vat_minor INTO fee_minor, vat_minor
       FROM (SELECT coalesce(sum(fee_returned_minor), 0)::bigint AS fee_minor,
                    coalesce(sum(vat_returned_minor), 0)::bigint AS vat_minor
               FROM refund
@@ -2109,7 +2180,8 @@ CREATE FUNCTION fee_returned(p_business_id text, p_payment_id bigint, OUT fee_mi
                    JOIN journal ON journal.business_id = p_business_id AND journal.kind = 'credit_reversed'
                         AND journal.cause = receipt.rail || '/' || receipt.transaction_id
                    JOIN entry ON entry.business_id = p_business_id AND entry.journal_id = journal.id
-                  WHERE receipt.business_id = p_business_id AND receipt.payment_id = p_payment_id) AS reversals
+                  WHERE receipt.business_id = p_business_id AND receipt.payment_id = p_payment_id) AS reversals;
+END
 $$;
 COMMENT ON FUNCTION fee_returned IS 'What was returned of the fee of a payment: by refunds under way or done, and by reversals.';
 
@@ -2820,15 +2892,18 @@ CREATE FUNCTION record_unclaimed(p_business_id text, p_change json, p_now timest
 DECLARE
     v_new receipt := json_populate_record(NULL::receipt, p_change -> 'receipt');
     v_ref text := p_change -> 'notification' ->> 'id';
+    v_is_known boolean;
 BEGIN
     IF EXISTS (SELECT FROM collection
-                WHERE business_id = p_business_id AND rail = v_new.rail AND transaction_id = v_new.transaction_id)
-       OR EXISTS (SELECT FROM suspense_decision
-                   WHERE business_id = p_business_id AND rail = v_new.rail AND transaction_id = v_new.transaction_id)
-          AND NOT EXISTS (SELECT FROM notification WHERE rail = v_new.rail AND id = v_ref)
-       OR EXISTS (SELECT FROM receipt
-                   WHERE business_id = p_business_id AND rail = v_new.rail AND transaction_id = v_new.transaction_id)
-          AND NOT EXISTS (SELECT FROM notification WHERE rail = v_new.rail AND id = v_ref) THEN
+                WHERE business_id = p_business_id AND rail = v_new.rail AND transaction_id = v_new.transaction_id) THEN
+        RETURN 'already_received';
+    END IF;
+    v_is_known := EXISTS (SELECT 1 FROM receipt WHERE business_id = p_business_id AND rail = v_new.rail
+                             AND transaction_id = v_new.transaction_id)
+               OR EXISTS (SELECT 1 FROM suspense_decision WHERE business_id = p_business_id AND rail = v_new.rail
+                             AND transaction_id = v_new.transaction_id);
+    -- By itself: on a cluster another node may have the notification.
+    IF v_is_known AND NOT EXISTS (SELECT FROM notification WHERE rail = v_new.rail AND id = v_ref) THEN
         RETURN 'already_received';
     END IF;
     INSERT INTO notification (rail, id, state, body, note, received_at)
@@ -2848,8 +2923,11 @@ $$;
 COMMENT ON FUNCTION record_unclaimed IS 'Writes money that no wallet can be credited with, with its notification and journal. Outcomes as of record_inflow.';
 
 CREATE FUNCTION lock_unclaimed(p_business_id text, p_id bigint) RETURNS SETOF receipt
-    LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
-    SELECT * FROM receipt WHERE business_id = p_business_id AND id = p_id FOR UPDATE
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN QUERY
+        SELECT * FROM receipt WHERE business_id = p_business_id AND id = p_id FOR UPDATE;
+END
 $$;
 COMMENT ON FUNCTION lock_unclaimed IS 'A receipt as it is now, until the transaction ends: two decisions on money in suspense, or a decision and a reversal, come one after the other.';
 
@@ -2917,9 +2995,12 @@ BEGIN
     IF EXISTS (SELECT FROM json_populate_recordset(NULL::refund_leg, p_change -> 'legs') AS leg
                  JOIN receipt ON receipt.business_id = p_business_id AND receipt.rail = leg.rail
                       AND receipt.transaction_id = leg.transaction_id AND receipt.payment_id = v_new.payment_id
-                WHERE leg.amount_minor > refundable_minor(receipt)) THEN
+                WHERE leg.amount_minor > refundable_minor(
+                          p_business_id, receipt.payment_id, receipt.rail, receipt.transaction_id,
+                          receipt.account_number, receipt.amount_minor)) THEN
         RAISE EXCEPTION 'a transfer has less to refund' USING ERRCODE = 'integrity_constraint_violation',
-            CONSTRAINT = 'refund_leg_takes_what_is_left', TABLE = 'refund_leg';
+            CONSTRAINT = 'refund_leg_takes_what_is_left', TABLE = 'refund_leg',
+            DETAIL = 'It violates the constraint "refund_leg_takes_what_is_left".';
     END IF;
     UPDATE payment SET refunded_minor = refunded_minor + v_new.amount_minor, version = version + 1, updated_at = p_now
      WHERE business_id = p_business_id AND id = v_new.payment_id;
@@ -3588,25 +3669,29 @@ GRANT SELECT ON retention TO tidegate_app;
 -- On a payer's request its personal data goes; amounts, keys and the books stay. NULL in place of a payload, an answer or
 -- the body of a notification means that it was erased.
 
-CREATE FUNCTION events_about(p_business_id text, p_causes text[]) RETURNS SETOF event LANGUAGE sql STABLE AS $$
-    SELECT * FROM event
-     WHERE business_id = p_business_id AND cause = ANY (p_causes)
-       AND type IN ('charge.successful', 'charge.reversed', 'charge.disputed', 'collection.successful', 'collection.returned',
-                    'refund.successful', 'refund.failed', 'virtualaccount.approved', 'virtualaccount.declined',
-                    'virtualaccount.suspended', 'virtualaccount.closed')
+CREATE FUNCTION events_about(p_business_id text, p_causes text[]) RETURNS SETOF event LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN QUERY
+        SELECT * FROM event
+         WHERE business_id = p_business_id AND cause = ANY (p_causes)
+           AND type IN ('charge.successful', 'charge.reversed', 'charge.disputed', 'collection.successful', 'collection.returned',
+                        'refund.successful', 'refund.failed', 'virtualaccount.approved', 'virtualaccount.declined',
+                        'virtualaccount.suspended', 'virtualaccount.closed');
+END
 $$;
 COMMENT ON FUNCTION events_about IS 'The events of these causes, of whatever type, by their unique key.';
 
-CREATE FUNCTION is_undelivered(p_business_id text, p_causes text[]) RETURNS boolean LANGUAGE sql STABLE AS $$
-    SELECT EXISTS (
-        SELECT FROM events_about(p_business_id, p_causes) AS event
-         WHERE NOT event.is_fanned_out
-            OR EXISTS (SELECT FROM webhook_delivery AS delivery
-                         JOIN webhook_endpoint AS endpoint ON endpoint.business_id = p_business_id
-                              AND endpoint.id = delivery.endpoint_id
-                        WHERE delivery.business_id = p_business_id AND delivery.event_id = event.id
-                          AND delivery.status = 'pending' AND endpoint.status = 'enabled'
-                          AND endpoint.deleted_at IS NULL))
+CREATE FUNCTION is_undelivered(p_business_id text, p_causes text[]) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM events_about(p_business_id, p_causes) WHERE NOT is_fanned_out)
+        OR EXISTS (SELECT FROM webhook_delivery AS delivery
+                     JOIN webhook_endpoint AS endpoint ON endpoint.business_id = p_business_id
+                          AND endpoint.id = delivery.endpoint_id
+                    WHERE delivery.business_id = p_business_id
+                      AND delivery.event_id = ANY (ARRAY(SELECT id FROM events_about(p_business_id, p_causes)))
+                      AND delivery.status = 'pending' AND endpoint.status = 'enabled'
+                      AND endpoint.deleted_at IS NULL);
+END
 $$;
 COMMENT ON FUNCTION is_undelivered IS 'Whether an event of these causes is still on its way to an endpoint that takes it.';
 
@@ -3649,37 +3734,43 @@ END
 $$;
 COMMENT ON FUNCTION erase_bank_payer IS 'Erases the payers of these transactions from bank files, and from payments to them that have ended.';
 
-CREATE FUNCTION causes_of_payment(p_business_id text, p_payment_id bigint) RETURNS text[] LANGUAGE sql STABLE AS $$
-    SELECT ARRAY['payment/' || p_payment_id]
-           || ARRAY(SELECT rail || '/' || transaction_id FROM receipt
-                     WHERE business_id = p_business_id AND payment_id = p_payment_id)
-           || ARRAY(SELECT reference FROM refund WHERE business_id = p_business_id AND payment_id = p_payment_id)
-           || ARRAY(SELECT 'dispute/' || rail || '/' || id || '/' || status.name
-                      FROM dispute, unnest('{open,won,lost}'::text[]) AS status (name)
-                     WHERE business_id = p_business_id AND payment_id = p_payment_id)
+CREATE FUNCTION causes_of_payment(p_business_id text, p_payment_id bigint) RETURNS text[] LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (
+        SELECT ARRAY['payment/' || p_payment_id]
+               || ARRAY(SELECT rail || '/' || transaction_id FROM receipt
+                         WHERE business_id = p_business_id AND payment_id = p_payment_id)
+               || ARRAY(SELECT reference FROM refund WHERE business_id = p_business_id AND payment_id = p_payment_id)
+               || ARRAY(SELECT 'dispute/' || rail || '/' || id || '/' || status.name
+                          FROM dispute, unnest('{open,won,lost}'::text[]) AS status (name)
+                         WHERE business_id = p_business_id AND payment_id = p_payment_id));
+END
 $$;
 COMMENT ON FUNCTION causes_of_payment IS 'What the events about a payment are caused by.';
 
-CREATE FUNCTION payment_erasure_obstacle(p_business_id text, p_payment_id bigint) RETURNS text LANGUAGE sql STABLE AS $$
-    SELECT CASE
-        WHEN payment.status IN ('initiated', 'pending', 'processing') OR payment.held_minor > 0
-             OR EXISTS (SELECT FROM attempt WHERE business_id = p_business_id AND payment_id = p_payment_id
-                           AND next_poll_at IS NOT NULL)
-             OR EXISTS (SELECT FROM receipt WHERE business_id = p_business_id AND payment_id = p_payment_id
-                           AND outcome = 'suspense' AND NOT EXISTS (
-                               SELECT FROM credit_reversal AS reversal
-                                WHERE reversal.rail = receipt.rail AND reversal.account_number = coalesce(receipt.account_number, '')
-                                  AND reversal.transaction_id = receipt.transaction_id AND applied_at IS NOT NULL))
-             OR EXISTS (SELECT FROM refund WHERE business_id = p_business_id AND payment_id = p_payment_id
-                           AND status = 'processing')
-             OR EXISTS (SELECT FROM dispute WHERE business_id = p_business_id AND payment_id = p_payment_id
-                           AND dispute.status = 'open')
-             OR EXISTS (SELECT FROM money_return WHERE business_id = p_business_id AND payment_id = p_payment_id
-                           AND status <> 'confirmed') THEN 'open'
-        WHEN EXISTS (SELECT FROM mail WHERE mail.business_id = p_business_id AND mail.status = 'waiting'
-                        AND lower(mail.recipient) = lower(payment.customer_email)) THEN 'undelivered'
-        WHEN is_undelivered(p_business_id, causes_of_payment(p_business_id, p_payment_id)) THEN 'undelivered' END
-      FROM payment WHERE business_id = p_business_id AND id = p_payment_id
+CREATE FUNCTION payment_erasure_obstacle(p_business_id text, p_payment_id bigint) RETURNS text LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (
+        SELECT CASE
+            WHEN payment.status IN ('initiated', 'pending', 'processing') OR payment.held_minor > 0
+                 OR EXISTS (SELECT FROM attempt WHERE business_id = p_business_id AND payment_id = p_payment_id
+                               AND next_poll_at IS NOT NULL)
+                 OR EXISTS (SELECT FROM receipt WHERE business_id = p_business_id AND payment_id = p_payment_id
+                               AND outcome = 'suspense' AND NOT EXISTS (
+                                   SELECT FROM credit_reversal AS reversal
+                                    WHERE reversal.rail = receipt.rail AND reversal.account_number = coalesce(receipt.account_number, '')
+                                      AND reversal.transaction_id = receipt.transaction_id AND applied_at IS NOT NULL))
+                 OR EXISTS (SELECT FROM refund WHERE business_id = p_business_id AND payment_id = p_payment_id
+                               AND status = 'processing')
+                 OR EXISTS (SELECT FROM dispute WHERE business_id = p_business_id AND payment_id = p_payment_id
+                               AND dispute.status = 'open')
+                 OR EXISTS (SELECT FROM money_return WHERE business_id = p_business_id AND payment_id = p_payment_id
+                               AND status <> 'confirmed') THEN 'open'
+            WHEN EXISTS (SELECT FROM mail WHERE mail.business_id = p_business_id AND mail.status = 'waiting'
+                            AND lower(mail.recipient) = lower(payment.customer_email)) THEN 'undelivered'
+            WHEN is_undelivered(p_business_id, causes_of_payment(p_business_id, p_payment_id)) THEN 'undelivered' END
+          FROM payment WHERE business_id = p_business_id AND id = p_payment_id);
+END
 $$;
 COMMENT ON FUNCTION payment_erasure_obstacle IS 'Why the payer of a payment cannot be erased yet: open, while money may still move or is in suspense; undelivered, while an event or a mail is on its way. NULL when it can.';
 
@@ -3734,21 +3825,27 @@ END
 $$;
 COMMENT ON FUNCTION erase_payment IS 'Erases the payer of a payment, everywhere that a key leads from it. erased, unknown, or the obstacle.';
 
-CREATE FUNCTION causes_of_inflow(p_business_id text, p_collection_id bigint) RETURNS text[] LANGUAGE sql STABLE AS $$
-    SELECT ARRAY(SELECT rail || '/' || transaction_id FROM collection
-                  WHERE business_id = p_business_id AND id = p_collection_id)
-           || ARRAY(SELECT reference FROM refund WHERE business_id = p_business_id AND collection_id = p_collection_id)
+CREATE FUNCTION causes_of_inflow(p_business_id text, p_collection_id bigint) RETURNS text[] LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (
+        SELECT ARRAY(SELECT rail || '/' || transaction_id FROM collection
+                      WHERE business_id = p_business_id AND id = p_collection_id)
+               || ARRAY(SELECT reference FROM refund WHERE business_id = p_business_id AND collection_id = p_collection_id));
+END
 $$;
 COMMENT ON FUNCTION causes_of_inflow IS 'What the events about an inflow are caused by.';
 
 CREATE FUNCTION inflow_erasure_obstacle(p_business_id text, p_collection_id bigint) RETURNS text
-    LANGUAGE sql STABLE AS $$
-    SELECT CASE
-        WHEN status = 'pending' OR (return_reference IS NOT NULL AND return_confirmed_at IS NULL)
-             OR EXISTS (SELECT FROM refund WHERE business_id = p_business_id AND collection_id = p_collection_id
-                           AND refund.status = 'processing') THEN 'open'
-        WHEN is_undelivered(p_business_id, causes_of_inflow(p_business_id, p_collection_id)) THEN 'undelivered' END
-      FROM collection WHERE business_id = p_business_id AND id = p_collection_id
+    LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (
+        SELECT CASE
+            WHEN status = 'pending' OR (return_reference IS NOT NULL AND return_confirmed_at IS NULL)
+                 OR EXISTS (SELECT FROM refund WHERE business_id = p_business_id AND collection_id = p_collection_id
+                               AND refund.status = 'processing') THEN 'open'
+            WHEN is_undelivered(p_business_id, causes_of_inflow(p_business_id, p_collection_id)) THEN 'undelivered' END
+          FROM collection WHERE business_id = p_business_id AND id = p_collection_id);
+END
 $$;
 COMMENT ON FUNCTION inflow_erasure_obstacle IS 'Why the payer of an inflow cannot be erased yet; as for a payment.';
 
@@ -3783,15 +3880,18 @@ END
 $$;
 COMMENT ON FUNCTION erase_inflow IS 'Erases the payer of an inflow, everywhere that a key leads from it. erased, unknown, or the obstacle.';
 
-CREATE FUNCTION account_erasure_obstacle(p_business_id text, p_account_id text) RETURNS text LANGUAGE sql STABLE AS $$
-    SELECT CASE
-        WHEN status NOT IN ('closed', 'declined')
-             OR EXISTS (SELECT FROM collection WHERE business_id = p_business_id AND account_id = p_account_id
-                           AND collection.status = 'pending') THEN 'open'
-        WHEN is_undelivered(p_business_id,
-                            ARRAY(SELECT 'account/' || p_account_id || '/' || number
-                                    FROM generate_series(0, account.version) AS number)) THEN 'undelivered' END
-      FROM virtual_account AS account WHERE business_id = p_business_id AND id = p_account_id
+CREATE FUNCTION account_erasure_obstacle(p_business_id text, p_account_id text) RETURNS text LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (
+        SELECT CASE
+            WHEN status NOT IN ('closed', 'declined')
+                 OR EXISTS (SELECT FROM collection WHERE business_id = p_business_id AND account_id = p_account_id
+                               AND collection.status = 'pending') THEN 'open'
+            WHEN is_undelivered(p_business_id,
+                                ARRAY(SELECT 'account/' || p_account_id || '/' || number
+                                        FROM generate_series(0, account.version) AS number)) THEN 'undelivered' END
+          FROM virtual_account AS account WHERE business_id = p_business_id AND id = p_account_id);
+END
 $$;
 COMMENT ON FUNCTION account_erasure_obstacle IS 'Why the holder of an account cannot be erased yet: open, until it is closed or was declined; undelivered, while an event is on its way. NULL when it can.';
 

@@ -15,7 +15,7 @@ async def is_known(tx: Tx, rail: str) -> bool:
     """Whether any money came in by it."""
     found = await tx.fetchval(
         """
-        SELECT EXISTS (SELECT FROM receipt WHERE rail = $1) OR EXISTS (SELECT FROM collection WHERE rail = $1)
+        SELECT EXISTS (SELECT 1 FROM receipt WHERE rail = $1) OR EXISTS (SELECT 1 FROM collection WHERE rail = $1)
         """,
         rail,
     )
@@ -24,67 +24,89 @@ async def is_known(tx: Tx, rail: str) -> bool:
 
 async def stream_of_period(tx: Tx, rail: str, period: ReconcilePeriod) -> AsyncIterator[Movement]:
     """Including the slack on both sides."""
-    begin, end = period.begin - period.slack, period.end + period.slack
-    async for row in tx.cursor(_MOVEMENTS, rail, begin, end, None, prefetch=PREFETCH):
-        yield _movement(row)
+    async for movement in _stream(tx, rail, period, None):
+        yield movement
 
 
 async def stream_beyond_period(
     tx: Tx, rail: str, period: ReconcilePeriod, identifiers: Sequence[str]
 ) -> AsyncIterator[Movement]:
     """Movements with these identifiers outside the period and its slack."""
+    async for movement in _stream(tx, rail, period, identifiers):
+        yield movement
+
+
+async def _stream(
+    tx: Tx, rail: str, period: ReconcilePeriod, identifiers: Sequence[str] | None
+) -> AsyncIterator[Movement]:
     begin, end = period.begin - period.slack, period.end + period.slack
-    async for row in tx.cursor(_MOVEMENTS, rail, begin, end, identifiers, prefetch=PREFETCH):
-        yield _movement(row)
+    for movements in (_RECEIPTS, _COLLECTIONS, _RETURNS, _REFUNDS, _REVERSALS):
+        async for row in tx.cursor(movements, rail, begin, end, identifiers, prefetch=PREFETCH):
+            yield _movement(row)
 
 
-# Without identifiers: everything from $2 to $3; with them: the matching movements of all other times.
-_MOVEMENTS = """
-    WITH moved AS (
-        SELECT 'receipt' AS kind, 'in' AS direction, receipt.transaction_id, NULL AS reference,
-               receipt.currency, receipt.amount_minor, receipt.created_at AS moved_at, 'done' AS standing,
-               receipt.business_id, payment_id, NULL::bigint AS collection_id
-          FROM receipt WHERE rail = $1
-        UNION ALL
-        SELECT 'collection', 'in', transaction_id, NULL, source_currency, source_minor, created_at, 'done',
-               business_id, NULL, id
-          FROM collection WHERE rail = $1
-        UNION ALL
-        SELECT 'return', 'out', sent_as, reference, currency, amount_minor, coalesce(confirmed_at, asked_at),
-               CASE status WHEN 'confirmed' THEN 'done' ELSE 'under_way' END, business_id, payment_id, collection_id
-          FROM money_return WHERE rail = $1
-        UNION ALL
-        SELECT 'refund', 'out', leg.sent_as, leg.reference, leg.currency, leg.amount_minor,
-               coalesce(leg.completed_at, refund.initiated_at),
-               CASE leg.status WHEN 'successful' THEN 'done' WHEN 'failed' THEN 'failed' ELSE 'under_way' END,
-               leg.business_id, refund.payment_id, refund.collection_id
-          FROM refund_leg AS leg
-          JOIN refund ON refund.business_id = leg.business_id AND refund.id = leg.refund_id
-         WHERE leg.rail = $1
-        UNION ALL
-        SELECT 'reversal', 'out', reversal.reversal_id, NULL, reversal.currency, reversal.amount_minor,
-               reversal.created_at, 'done', coalesce(credited.business_id, receipt.business_id), receipt.payment_id,
-               credited.id
-          FROM credit_reversal AS reversal
-          LEFT JOIN LATERAL (
-               SELECT collection.business_id, collection.id
-                 FROM virtual_account AS account
-                 JOIN collection ON collection.business_id = account.business_id AND collection.rail = reversal.rail
-                      AND collection.transaction_id = reversal.transaction_id AND collection.account_id = account.id
-                WHERE account.rail = reversal.rail AND account.account_number = reversal.account_number
-                LIMIT 1) AS credited ON true
-          LEFT JOIN LATERAL (
-               SELECT business_id, payment_id FROM receipt
-                WHERE receipt.rail = reversal.rail AND receipt.transaction_id = reversal.transaction_id
-                  AND reversal.account_number = coalesce(receipt.account_number, '') LIMIT 1) AS receipt ON true
-         WHERE reversal.rail = $1)
-    SELECT moved.*, coalesce(payment.pay_code, collection.reference) AS subject
-      FROM moved
-      LEFT JOIN payment ON payment.business_id = moved.business_id AND payment.id = moved.payment_id
-      LEFT JOIN collection ON collection.business_id = moved.business_id AND collection.id = moved.collection_id
-     WHERE CASE WHEN $4::text[] IS NULL THEN moved_at >= $2 AND moved_at < $3
-                ELSE (moved_at < $2 OR moved_at >= $3)
-                     AND (moved.transaction_id = ANY ($4) OR moved.reference = ANY ($4)) END
+# Of each: without identifiers everything from $2 to $3; with them the matching movements of all other times. They are
+# several statements because the nodes of a cluster refuse a union of them.
+_RECEIPTS = """
+    SELECT 'receipt' AS kind, 'in' AS direction, receipt.transaction_id, NULL AS reference, receipt.currency,
+           receipt.amount_minor, receipt.created_at AS moved_at, 'done' AS standing, receipt.business_id,
+           payment.pay_code AS subject
+      FROM receipt
+      LEFT JOIN payment ON payment.business_id = receipt.business_id AND payment.id = receipt.payment_id
+     WHERE receipt.rail = $1
+       AND CASE WHEN $4::text[] IS NULL THEN receipt.created_at >= $2 AND receipt.created_at < $3
+                ELSE (receipt.created_at < $2 OR receipt.created_at >= $3) AND receipt.transaction_id = ANY ($4) END
+"""
+_COLLECTIONS = """
+    SELECT 'collection' AS kind, 'in' AS direction, transaction_id, NULL AS reference, source_currency AS currency,
+           source_minor AS amount_minor, created_at AS moved_at, 'done' AS standing, business_id, reference AS subject
+      FROM collection
+     WHERE rail = $1
+       AND CASE WHEN $4::text[] IS NULL THEN created_at >= $2 AND created_at < $3
+                ELSE (created_at < $2 OR created_at >= $3) AND transaction_id = ANY ($4) END
+"""
+_RETURNS = """
+    SELECT 'return' AS kind, 'out' AS direction, back.sent_as AS transaction_id, back.reference, back.currency,
+           back.amount_minor, coalesce(back.confirmed_at, back.asked_at) AS moved_at,
+           CASE back.status WHEN 'confirmed' THEN 'done' ELSE 'under_way' END AS standing, back.business_id,
+           coalesce(payment.pay_code, collection.reference) AS subject
+      FROM money_return AS back
+      LEFT JOIN payment ON payment.business_id = back.business_id AND payment.id = back.payment_id
+      LEFT JOIN collection ON collection.business_id = back.business_id AND collection.id = back.collection_id
+     WHERE back.rail = $1
+       AND CASE WHEN $4::text[] IS NULL
+                THEN coalesce(back.confirmed_at, back.asked_at) >= $2
+                     AND coalesce(back.confirmed_at, back.asked_at) < $3
+                ELSE (coalesce(back.confirmed_at, back.asked_at) < $2
+                      OR coalesce(back.confirmed_at, back.asked_at) >= $3)
+                     AND (back.sent_as = ANY ($4) OR back.reference = ANY ($4)) END
+"""
+_REFUNDS = """
+    SELECT 'refund' AS kind, 'out' AS direction, leg.sent_as AS transaction_id, leg.reference, leg.currency,
+           leg.amount_minor, coalesce(leg.completed_at, refund.initiated_at) AS moved_at,
+           CASE leg.status WHEN 'successful' THEN 'done' WHEN 'failed' THEN 'failed' ELSE 'under_way' END AS standing,
+           leg.business_id, coalesce(payment.pay_code, collection.reference) AS subject
+      FROM refund_leg AS leg
+      JOIN refund ON refund.business_id = leg.business_id AND refund.id = leg.refund_id
+      LEFT JOIN payment ON payment.business_id = leg.business_id AND payment.id = refund.payment_id
+      LEFT JOIN collection ON collection.business_id = leg.business_id AND collection.id = refund.collection_id
+     WHERE leg.rail = $1
+       AND CASE WHEN $4::text[] IS NULL
+                THEN coalesce(leg.completed_at, refund.initiated_at) >= $2
+                     AND coalesce(leg.completed_at, refund.initiated_at) < $3
+                ELSE (coalesce(leg.completed_at, refund.initiated_at) < $2
+                      OR coalesce(leg.completed_at, refund.initiated_at) >= $3)
+                     AND (leg.sent_as = ANY ($4) OR leg.reference = ANY ($4)) END
+"""
+_REVERSALS = """
+    SELECT 'reversal' AS kind, 'out' AS direction, reversal.reversal_id AS transaction_id, NULL AS reference,
+           reversal.currency, reversal.amount_minor, reversal.created_at AS moved_at, 'done' AS standing,
+           of.business_id, of.subject
+      FROM credit_reversal AS reversal
+     CROSS JOIN LATERAL reversed_money(reversal.rail, reversal.account_number, reversal.transaction_id) AS of
+     WHERE reversal.rail = $1
+       AND CASE WHEN $4::text[] IS NULL THEN reversal.created_at >= $2 AND reversal.created_at < $3
+                ELSE (reversal.created_at < $2 OR reversal.created_at >= $3) AND reversal.reversal_id = ANY ($4) END
 """
 
 

@@ -172,10 +172,12 @@ async def _list_transfers(
     """The newest first."""
     rows = await tx.fetch(
         """
-        SELECT receipt.rail, receipt.transaction_id, refundable_minor(receipt) AS left_minor
+        SELECT rail, transaction_id,
+               refundable_minor(business_id, payment_id, rail, transaction_id, account_number, amount_minor)
+                    AS left_minor
           FROM receipt
-         WHERE receipt.business_id = $1 AND receipt.payment_id = $2 AND receipt.outcome IN ('settled', 'held')
-         ORDER BY receipt.id DESC
+         WHERE business_id = $1 AND payment_id = $2 AND outcome IN ('settled', 'held')
+         ORDER BY id DESC
         """,
         business_id, payment_id,
     )  # fmt: skip

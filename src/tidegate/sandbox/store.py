@@ -19,9 +19,11 @@ async def list_ahead(tx: Tx) -> list[tuple[str, timedelta]]:
 
 async def advance(tx: Tx, business_id: str, by: timedelta, *, ahead_max: timedelta) -> timedelta | None:
     """The new offset; None when it would exceed the limit."""
+    if by > ahead_max:
+        return None
     ahead: timedelta | None = await tx.fetchval(
         """
-        INSERT INTO business_clock AS clock (business_id, ahead) SELECT $1, $2 WHERE $2::interval <= $3
+        INSERT INTO business_clock AS clock (business_id, ahead) VALUES ($1, $2)
             ON CONFLICT ON CONSTRAINT business_clock_pk DO UPDATE
            SET ahead = clock.ahead + excluded.ahead WHERE clock.ahead + excluded.ahead <= $3
         RETURNING ahead
