@@ -270,6 +270,23 @@ async def test_the_folder_is_watched(bank: BankWorld) -> None:
     assert len(await bank.inflows()) == 2
 
 
+async def test_two_workers_on_one_folder_take_each_file_once(bank: BankWorld) -> None:
+    number = await bank.account()
+    inbox = bank.settings.folder / "in"
+    inbox.mkdir()
+    for place in range(5):
+        content = camt_file(entry(destination=number, reference=f"R{place}"), id=f"S-{place}", message_id=f"M-{place}")
+        (inbox / f"{place}.xml").write_bytes(content)
+    workers = [FolderWatch(), FolderWatch()]
+    for _ in range(2):
+        done = await asyncio.gather(*(worker(bank.deps, bank.runtime.clock) for worker in workers))
+        assert [one.failed for one in done] == [0, 0]
+    await bank.record()
+    assert len(await bank.inflows()) == 5
+    assert len(list((bank.settings.folder / "done").rglob("*.xml"))) == 5
+    assert list(inbox.iterdir()) == list((bank.settings.folder / "bad").iterdir()) == []
+
+
 async def test_gaps_pages_and_balances_are_told(bank: BankWorld) -> None:
     def day(sequence: int, opening: str, **changed: Any) -> bytes:
         one = entry("10.00", reference=f"R{sequence}")

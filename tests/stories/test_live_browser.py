@@ -326,6 +326,9 @@ async def test_the_books_agree_with_the_lists_of_all_rails(world: LiveRails) -> 
     assert [finding for finding in findings if not finding.is_well] == []
     rails = await examine_rails(world.runtime.db, world.runtime.settings, now=now)
     assert [finding for finding in rails if not finding.is_well] == []
+    assert [finding.what for finding in rails if finding.subject == "methods"] == [
+        "no rail takes card in ZMW, card in USD: not offered"
+    ]
     # Paystack's clock was set ahead.
     period = ReconcilePeriod((now - timedelta(days=1)).date(), (now + timedelta(days=1)).date(), timedelta(days=1))
     for name in RAILS:

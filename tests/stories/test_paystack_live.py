@@ -337,6 +337,23 @@ async def test_forged_notifications_change_nothing(world: LiveWorld) -> None:
     assert (await world.view(code))["status"] == "pending"
 
 
+async def test_a_notification_of_10_mib_is_refused(world: LiveWorld) -> None:
+    body = b'{"event":"charge.success","data":{"metadata":"' + b"x" * 10 * 1024 * 1024 + b'"}}'
+    signature = world.service.notifier.sign(body)
+    answer = await world.shop.client.post("/intake/paystack", content=body, headers={"x-paystack-signature": signature})
+    assert (answer.status_code, answer.json()["errorType"]) == (413, "BODY_TOO_LARGE")
+
+
+async def test_a_rail_that_is_down_does_not_make_the_service_unready(world: LiveWorld) -> None:
+    world.service.faults.add(Fault(FaultKind.REFUSED, times=10**6))
+    try:
+        findings = await examine_rails(world.runtime.db, world.runtime.settings, now=SystemClock().now())
+        assert any(not one.is_well and "Paystack" in one.what for one in findings)
+        assert (await world.shop.client.get("/readyz")).status_code == 200
+    finally:
+        world.service.faults.clear()
+
+
 async def test_all_is_booked_and_equals_the_list_of_paystack(world: LiveWorld) -> None:
     """Runs last: what the tests before have paid, refunded and lost."""
     world.service.advance(timedelta(minutes=1))
