@@ -94,6 +94,23 @@ def test_every_mistake_is_listed_at_once() -> None:
     assert len(wrong.value.problems) == 4
 
 
+def test_every_reason_not_to_move_money_is_listed_at_once() -> None:
+    unsafe = {
+        "TIDEGATE_MODE": "live",
+        "TIDEGATE_BASE_URL": "http://pay.example.com",
+        "DATABASE_URL": "postgresql://tidegate:password@db.example.com/tidegate",
+        "TIDEGATE_RAILS": "paystack pawapay bankfiles sandbox",
+        "TIDEGATE_PAYSTACK_SECRET_KEY": "sk_test_0123456789abcdef",
+    }
+    with pytest.raises(WrongSettings) as wrong:
+        from_environment(unsafe)
+    assert {problem.split()[0] for problem in wrong.value.problems} == {
+        "TIDEGATE_BASE_URL", "DATABASE_URL", "TIDEGATE_ENCRYPTION_KEY", "TIDEGATE_RAILS",
+        "TIDEGATE_PAYSTACK_SECRET_KEY", "TIDEGATE_PAWAPAY_TOKEN", "TIDEGATE_BANKFILES_DIR",
+        "TIDEGATE_BANKFILES_ACCOUNTS",
+    }  # fmt: skip
+
+
 def test_settings_never_show_the_database_password() -> None:
     settings = from_environment({"DATABASE_URL": LIVE["DATABASE_URL"]})
     assert "correct-horse" not in repr(settings)

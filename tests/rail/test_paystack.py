@@ -527,6 +527,13 @@ async def test_parts_are_refunded_up_to_the_whole(world: PaystackWorld) -> None:
         assert await world.rail.refund(refund_of(world, transaction, minor), now=now()) == Running()
     assert await world.rail.refund(refund_of(world, transaction, 1), now=now()) == Failed(FailureReason.DECLINED)
     assert len(world.service.memory.refunds) == 3
+    # Reversed, says Paystack now; it was paid all the same.
+    world.service.advance(timedelta(seconds=10))
+    [payment] = world.service.memory.payments.values()
+    assert payment.status == "reversed"
+    attempt = reference.read(payment.reference)
+    assert attempt is not None
+    assert isinstance(await world.rail.ask(*attempt, now=now()), Succeeded)
 
 
 @pytest.mark.parametrize(

@@ -297,8 +297,8 @@ async def at_the_bank(world: LiveRails, main: Locator, way: Way) -> None:
     await world.at_the_bank(way.currency, f"order {await copy.get_attribute('data-copy')}")
 
 
-async def refunded(world: LiveRails, reference: str) -> None:
-    body = {"transReference": reference, "amount": 500, "reason": "sold out"}
+async def refunded(world: LiveRails, reference: str, amount: int = 500) -> None:
+    body = {"transReference": reference, "amount": amount, "reason": "sold out"}
     answer = await world.shop.client.post("/collections/refund", json=body, headers={"api-key": world.shop.secret_key})
     assert answer.is_success, answer.text
     refund = answer.json()["data"]["reference"]
@@ -310,6 +310,29 @@ async def refunded(world: LiveRails, reference: str) -> None:
             return await tx.fetchval("SELECT status FROM refund WHERE reference = $1", refund)
 
     await eventually(status, lambda found: found == "successful")
+
+
+async def test_a_fee_of_the_customer_is_paid_in_whole_shillings_where_the_rail_takes_no_cents(
+    world: LiveRails,
+) -> None:
+    asked = order(amount=101, currency="KES", feeBearer="customer", paymentMethods=["mobile_money"])
+    data = (await world.shop.create(asked)).json()["data"]
+    charge = {"type": "mobile_money", "phone": "+254712345678", "operator": "mpesa"}
+    charged = await world.shop.client.post(f"/checkout/payments/{data['payCode']}/charge", json=charge)
+    deposit = world.pawapay.service.find(charged.json()["data"]["attemptId"])
+    assert deposit is not None
+    # 101 and one percent of it are 102.01.
+    assert deposit.amount == 103
+    world.pawapay.service.approve(deposit)
+
+    async def record() -> Any:
+        return (await world.shop.verify(data["reference"])).json()["data"]
+
+    paid = await eventually(record, lambda seen: seen["status"] == "success")
+    assert (paid["amountReceived"], paid["varianceType"]) == (103, None)
+    await refunded(world, data["reference"], 50)
+    for event in ("charge.successful", "refund.successful"):
+        await world.is_told(event, data["reference"])
 
 
 def test_every_way_that_live_mode_has_is_paid_here() -> None:
