@@ -190,7 +190,7 @@ def _front_page(runtime: Runtime, site: SitePages, keys: docs.SandboxKeys | None
         return [*home.routes(), *mailbox]
     start = StartPage(
         home, lambda: runtime.secret, runtime.db, runtime.clock, runtime.deps.names, keys.business_id, settings.home,
-        has_mailbox,
+        has_mailbox, _limiter(settings, "start"),
     )  # fmt: skip
     return [*start.routes(), *mailbox]
 

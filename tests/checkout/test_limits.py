@@ -22,6 +22,7 @@ from tidegate.audit.model import OPERATOR, OURSELVES
 from tidegate.checkout.limit import PayerAllowances, PayerLimit
 from tidegate.core.clock import SystemClock, monotonic_s
 from tidegate.core.errors import RateLimited
+from tidegate.docs.routes import SandboxKeys
 from tidegate.infra import rate_limit
 from tidegate.infra.http.limit import Allowance, Limiter
 from tidegate.infra.http.routing import Answering
@@ -252,7 +253,8 @@ async def test_who_is_refused_is_answered_before_the_body_has_come(
 def test_every_operation_without_a_key_that_reads_a_body_declares_a_limit(database_url: str) -> None:
     runtime = Runtime.of(Settings(database_url=database_url))
     unlimited = [one.name for one in app.operations_of(runtime) if one.credentials is ANYBODY and one.limit is None]
-    routes = app.build(Settings(database_url=database_url)).routing.routes
+    keys = SandboxKeys("sk_test_x", "pk_test_x", "0" * 24)  # With them there is a start page, which has forms too.
+    routes = app.build(Settings(database_url=database_url), sandbox_keys=keys).routing.routes
     for route in routes:
         if isinstance(route.app, _PageEndpoint):
             unlimited += [

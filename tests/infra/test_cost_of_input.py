@@ -14,6 +14,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ from tidegate import app
 from tidegate.app import operations_of
 from tidegate.checkout.page.form_data import FIELDS
 from tidegate.core.clock import SystemClock, monotonic_s
+from tidegate.docs.routes import SandboxKeys
 from tidegate.infra import rate_limit
 from tidegate.infra.http.application import Application
 from tidegate.infra.http.body import BODY_BYTES_MAX
@@ -37,6 +39,7 @@ from tidegate.member import limit as sign_in_limit
 from tidegate.member.permission import Role
 from tidegate.rail.sandbox import notice
 from tidegate.runtime import Runtime
+from tidegate.sandbox.seed import FILE_NAME, VARIABLES
 from tidegate.settings import Settings
 from tidegate.staff.permission import StaffRole
 
@@ -143,6 +146,10 @@ CONSOLE_FORMS = {
     "/audit/verify": ("unknown",),
     "/audit/export": ("unknown",),
 }
+# Of the sandbox's own page; each with a field that it reads, or one that it does not know.
+START_FORMS = {"/start/payment": ("amount", "currency"), "/start/keys": ("unknown",), "/start/dashboard": ("unknown",)}
+# Whole forms, which one reader takes apart for every page.
+SHAPES = ("a=&", "&", "=", "%41=%41&", "%", "+=+&", "a=b;", "token=x&")
 FORMS = tuple(f"/pay/{{}}/{name}" for name in ("charge", "authorize", "extend", "cancel", "simulate", "again", "sent"))
 
 _operations = operations_of(Runtime.of(Settings()))
@@ -213,13 +220,20 @@ class Caller:
 
 
 @pytest.fixture
-async def caller(shop: Shop, database_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Caller]:
+async def caller(
+    shop: Shop, database_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> AsyncIterator[Caller]:
     created = (await shop.create(order())).json()["data"]
     # Between any two looks at it an hour passes, so that no limit is ever reached.
     started_at, hours = monotonic_s(), itertools.count(1)
     monkeypatch.setattr(rate_limit, "monotonic_s", lambda: started_at + 3_600.0 * next(hours))
     monkeypatch.setattr(sign_in_limit, "PAUSE_MAX_S", 0)
-    application = app.build(Settings(database_url=database_url, encryption_keys=(ENCRYPTION_KEY,)))
+    # As `tidegate dev` serves it: with the start page, which has forms of its own.
+    keys = SandboxKeys(shop.secret_key, shop.public_key, shop.business_id)
+    file = {**dict.fromkeys(VARIABLES.values(), "x_test"), "virtualAccounts": {}}
+    (tmp_path / FILE_NAME).write_text(json.dumps(file))
+    settings = Settings(database_url=database_url, encryption_keys=(ENCRYPTION_KEY,), home=tmp_path)
+    application = app.build(settings, sandbox_keys=keys)
     async with _living(application):
         caller = Caller(application, shop, created["payCode"])
         _, page, headers = await caller.call("GET", f"/pay/{caller.pay_code}")
@@ -299,6 +313,33 @@ async def test_a_form_of_twice_the_size_costs_no_more_than_twice(caller: Caller)
                     return await caller.cost_s("POST", at.format(caller.pay_code), body=body.encode(), headers=headers)
 
                 await caller.hold(f"{path}, {what} in {name}", cost_of, BODY_BYTES_MAX)
+
+
+async def test_a_form_of_many_fields_costs_no_more_than_twice(caller: Caller) -> None:
+    headers = {"content-type": "application/x-www-form-urlencoded", "cookie": caller.cookie}
+    for path, piece in itertools.product((FORMS[0].format(caller.pay_code), "/start/payment"), SHAPES):
+
+        async def cost_of(size: int, *, at: str = path, piece: str = piece) -> float:
+            body = piece * (size // len(piece))
+            return await caller.cost_s("POST", at, body=body.encode(), headers=headers)
+
+        await caller.hold(f"{path}, {piece}", cost_of, BODY_BYTES_MAX)
+
+
+async def test_a_form_of_the_start_page_costs_no_more_than_twice(caller: Caller) -> None:
+    browser = {"accept": "text/html", "cookie": caller.cookie}
+    _, page, _ = await caller.call("GET", "/", headers=browser)
+    token = re.findall(r'name="token" value="([^"]+)"', page.decode())[0]
+    headers = {"content-type": "application/x-www-form-urlencoded", "cookie": caller.cookie}
+    for path, names in START_FORMS.items():
+        for name, what in itertools.product(names, (*HARD_TO_CHECK, "digits")):
+            before = f"token={token}&{name}="
+
+            async def cost_of(size: int, *, at: str = path, before: str = before, what: str = what) -> float:
+                body = before + TEXTS[what](size - len(before))
+                return await caller.cost_s("POST", at, body=body.encode(), headers=headers)
+
+            await caller.hold(f"{path}, {what} in {name}", cost_of, BODY_BYTES_MAX)
 
 
 async def test_the_form_of_a_payment_link_costs_no_more_than_twice(caller: Caller) -> None:
@@ -410,6 +451,6 @@ async def test_every_address_that_takes_a_body_is_held_to_it(caller: Caller) -> 
     forms = {path.format("{payCode}") for path in FORMS}
     # The same handlers, in a frame of a shop's page; the simulator is not shown there.
     framed = {f"/embed/{{frame}}{path}" for path in forms if not path.endswith("/simulate")}
-    assert taking == forms | framed | pages | {
+    assert taking == forms | framed | pages | set(START_FORMS) | {
         REPORTS_PATH, "/intake/sandbox", "/link/{linkId}",
     }  # fmt: skip

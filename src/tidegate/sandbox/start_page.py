@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from starlette.types import Scope
+
 from tidegate import __version__
 from tidegate.core.clock import Clock
 from tidegate.core.errors import AccessDenied, Invalid, Problem
@@ -19,6 +21,8 @@ from tidegate.core.ids import Mode
 from tidegate.core.method import MethodNames
 from tidegate.core.money import CHECKOUT_OFFERS
 from tidegate.infra.db import Database
+from tidegate.infra.http.client import client_of
+from tidegate.infra.http.limit import Allowance, Limiter
 from tidegate.infra.http.read import read
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page.csrf import Csrf
@@ -38,6 +42,7 @@ PACKAGE = "tidegate.sandbox"
 LATEST_MAX = 8
 AMOUNT_DIGITS_MAX = 18
 SCOPE = "start"
+FORMS = Allowance("start page", per_second=2, burst=20)
 _CUSTOMER = {"name": "Ada Obi", "email": "ada@example.com"}
 _AMOUNT, _CURRENCY = "2500", "NGN"
 
@@ -70,6 +75,7 @@ class StartPage:
     business_id: str
     home: Path
     has_mailbox: bool
+    limiter: Limiter
 
     @property
     def pages(self) -> SitePages:
@@ -103,6 +109,9 @@ class StartPage:
         self._admit(request)
         link = await entrance.new_link(self.db, self.pages.site.base_url)
         return see_other(urlsplit(link).path)
+
+    def _refuse_flood(self, scope: Scope) -> None:
+        self.limiter.check(FORMS.of_address(client_of(scope)), "too many requests; wait a little")
 
     def _admit(self, request: PageRequest) -> None:
         if not self._is_local(request):
@@ -183,9 +192,9 @@ class StartPage:
         return self.pages.router.routes(
             [
                 PageRoute("GET", "/", "showStart", self.show),
-                PageRoute("POST", "/start/payment", "createTestPayment", self.create),
-                PageRoute("POST", "/start/keys", "showTestKeys", self.show_keys),
-                PageRoute("POST", "/start/dashboard", "openTestDashboard", self.open_dashboard),
+                PageRoute("POST", "/start/payment", "createTestPayment", self.create, self._refuse_flood),
+                PageRoute("POST", "/start/keys", "showTestKeys", self.show_keys, self._refuse_flood),
+                PageRoute("POST", "/start/dashboard", "openTestDashboard", self.open_dashboard, self._refuse_flood),
             ]
         )
 
