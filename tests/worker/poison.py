@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from bank.world import BankWorld
+from bank_file_maker import camt_file, entry
 from checkout.paying import card
 from cli.operating import Operator
 from conftest import MakeCheckout
@@ -14,12 +16,14 @@ from inflow import Inflows, credit, reversal_of
 from ledger.booking import new_business, paid, post
 from tidegate.audit import store as audit
 from tidegate.audit.model import OPERATOR
+from tidegate.bank_file import imports
 from tidegate.core import ids
 from tidegate.core.money import Currency, Money
 from tidegate.mail import store as mail_store
 from tidegate.mail.model import Mail
 from tidegate.payment import settle
 from tidegate.payment.decide import IncomingTransfer
+from tidegate.rail.deps import PaymentDeps
 from tidegate.rail.sandbox import SandboxRail
 from tidegate.rail.sandbox.model import BankTransfer
 from tidegate.rail.state import Party
@@ -37,6 +41,7 @@ class Scene:
     inflows: Inflows
     new_checkout: MakeCheckout
     operator: Operator
+    bank: BankWorld
 
     async def clone(self, table: str, **changes: str) -> None:
         """As many as are missing, of the only row there is; `n` counts them in the SQL of the changes."""
@@ -91,6 +96,11 @@ class Poison:
     cure: str
     done: str
     after: timedelta = timedelta(days=1)
+    # A bank's files are a rail of live mode.
+    is_of_bank: bool = False
+
+    def deps(self, scene: Scene) -> PaymentDeps:
+        return scene.bank.deps if self.is_of_bank else scene.inflows.runtime.deps
 
 
 async def payments(scene: Scene) -> None:
@@ -235,6 +245,14 @@ async def wanted_receipts(scene: Scene) -> None:
     await scene.clone("receipt_mail", payment_id="payment_id + n")
 
 
+async def bank_entries(scene: Scene) -> None:
+    """Of one file, and not recorded yet."""
+    number = await scene.bank.account()
+    path = scene.bank.settings.folder / "statement.xml"
+    path.write_bytes(camt_file(*(entry("1.00", reference=f"R{n}", destination=number) for n in range(ROWS))))
+    await imports.import_file(scene.bank.deps, scene.bank.settings, path, now=scene.bank.now)
+
+
 OLDEST_PAYMENT = "WHERE id = (SELECT min(id) FROM payment)"
 OLDEST_ATTEMPT = "WHERE id = (SELECT min(id) FROM attempt)"
 OLDEST_INFLOW = "WHERE id = (SELECT min(id) FROM collection)"
@@ -359,5 +377,12 @@ POISONS = (
         "UPDATE attempt SET method = 'bank_transfer'",
         "SELECT count(*) FROM sandbox_notice WHERE sent_at IS NOT NULL",
         timedelta(seconds=1),
+    ),
+    Poison(
+        "record_bank_entries", bank_entries,
+        "UPDATE bank_entry SET details = jsonb_build_object('kept', details) WHERE number = 1",
+        "UPDATE bank_entry SET details = details->'kept' WHERE details ? 'kept'",
+        "SELECT count(*) FROM bank_entry WHERE state = 'done'",
+        is_of_bank=True,
     ),
 )  # fmt: skip
