@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
+import mt940
 import pytest
 
 from bank_file_maker import entries_in, entry, mt940_file, mt942_file, statements_in
-
-mt940 = pytest.importorskip("mt940", reason="mt-940 is not installed: `make test` installs it")
 
 MANY = (
     entry("12.50"),
