@@ -14,18 +14,23 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from html import unescape
+from html import escape, unescape
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Route, expect
 
 from browser import DESK, PHONE, chromium
 from browser_axe import assert_accessible
 from process import free_port, stop, tidegate, wait_until_ready
 from receiver import answer, receiving
+from tidegate.app import operations_of
 from tidegate.docs.markdown import front_matter
+from tidegate.docs.reference import ApiReference
+from tidegate.infra.http import openapi
+from tidegate.runtime import Runtime
+from tidegate.settings import Settings
 from tidegate.webhook import sign
 from tidegate_client import Tidegate
 
@@ -295,6 +300,46 @@ async def test_pages_of_a_shop_open_the_checkout(sandbox: Path) -> None:
             if html == script:
                 await page.get_by_role("link", name="Pay").click()
             await expect(page.frame_locator("dialog iframe").locator("#page")).to_be_visible()
+
+
+async def test_every_operation_runs_from_its_page(sandbox: Path) -> None:
+    """The buttons of all pages on one of them, in the order of the reference."""
+    base_url = keys_of(sandbox)["baseUrl"]
+    sections = "".join(runners(base_url))
+    async with chromium() as browser:
+        page = await browser.new_page(base_url=base_url)
+
+        async def with_all_runners(route: Route) -> None:
+            answer = await route.fetch()
+            whole = re.sub("<main.*</main>", lambda _: f"<main>{sections}</main>", await answer.text(), flags=re.DOTALL)
+            await route.fulfill(response=answer, body=whole)
+
+        await page.route("**/docs/reference/create-payment", with_all_runners)
+        page.on("dialog", lambda dialog: asyncio.create_task(dialog.accept()))
+        await page.goto("/docs/reference/create-payment")
+        await expect(page.locator("button.run").first).to_be_visible()
+        failed = await page.evaluate(RUN_ALL)
+        assert failed == []
+
+
+# Presses them one after the other; those whose answer is not a success.
+RUN_ALL = """async () => {
+  for (const section of document.querySelectorAll('main section')) {
+    section.querySelector('button.run').click();
+    while (!section.querySelector('.runner *')) await new Promise((resume) => setTimeout(resume, 10));
+  }
+  const sections = [...document.querySelectorAll('main section')];
+  return sections.filter((section) => !section.querySelector('.said .ok')).map((section) => section.textContent);
+}"""
+
+
+def runners(base_url: str) -> Iterator[str]:
+    operations = operations_of(Runtime.of(Settings()))
+    reference = ApiReference(openapi.document(operations, title="Tidegate", server_url=base_url), operations)
+    for operation in operations:
+        view = reference.operation(operation)
+        asks = ' data-asks="yes"' if view.is_destructive else ""
+        yield f'<section>{view.name}<p></p><div class="runner" data-plan="{escape(view.plan)}"{asks}></div></section>'
 
 
 async def test_the_front_page_is_accessible_and_shows_one_language(sandbox: Path) -> None:

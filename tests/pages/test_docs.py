@@ -1,13 +1,11 @@
-"""The documentation in a browser: languages, search, dark and light, running an example; and without script."""
+"""The documentation in a browser: languages, search, dark and light; and without script."""
 
 from __future__ import annotations
 
-import json
 import re
 
-from playwright.async_api import Page, Route, ViewportSize, expect
+from playwright.async_api import Page, ViewportSize, expect
 
-from build import Shop
 from pages.stage import Stage
 
 DESK: ViewportSize = {"width": 1280, "height": 900}
@@ -79,29 +77,3 @@ async def test_the_menu_of_a_phone_opens_without_script(stage: Stage) -> None:
     await expect(page.get_by_role("link", name="Go live")).to_be_hidden()
     await page.get_by_text("Menu", exact=True).click()
     await expect(page.get_by_role("link", name="Go live")).to_be_visible()
-
-
-async def test_an_example_runs_with_the_readers_own_keys(stage: Stage, shop: Shop) -> None:
-    """The test's server is no sandbox of one person, so the keys come from here."""
-    page = await stage.new_page()
-    await page.set_viewport_size(DESK)
-    keys = {"api-key": shop.secret_key, "x-pub-key": shop.public_key, "x-business-id": shop.business_id}
-
-    async def with_keys(route: Route) -> None:
-        answer = await route.fetch()
-        text = (await answer.text()).replace("<body ", '<body data-keys="/docs/keys" data-api="" ', 1)
-        await route.fulfill(response=answer, body=text)
-
-    async def give_keys(route: Route) -> None:
-        await route.fulfill(status=200, content_type="application/json", body=json.dumps(keys))
-
-    await page.route("**/docs/reference/*", with_keys)
-    await page.route("**/docs/keys", give_keys)
-    await page.goto("/docs/reference/verify-payment")
-    await page.get_by_role("button", name="Run").click()
-    answer = page.locator(".runner .said")
-    await expect(answer).to_contain_text("200")
-    await expect(answer).to_contain_text('"status": "initiated"')
-    await page.goto("/docs/reference/create-refund")
-    await page.get_by_role("button", name="Run").click()
-    await expect(answer).to_contain_text('"refundStatus": "processing"')

@@ -388,9 +388,10 @@ async def test_a_resend_while_the_lease_runs_is_refused_and_afterwards_takes_it_
     await world.event()
     await world.sender.fan_out()
     [delivery] = await world.sender.take()
-    with pytest.raises(Conflict, match="being sent"):
+    with pytest.raises(Conflict, match="being sent") as refusal:
         async with world.db.transaction() as tx:
             await commands.resend(tx, world.business_id, delivery.delivery_id, by=OPERATOR, now=world.clock.now())
+    assert refusal.value.retry_after_s == commands.RESEND_AFTER_S
     late = await world.sender.send(delivery)
     world.later(minutes=1)
     async with world.db.transaction() as tx:

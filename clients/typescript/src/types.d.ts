@@ -1658,7 +1658,7 @@ export interface CheckoutsAuthorizeParams {
   address?: AddressFields | null;
 }
 
-export interface DevelopersListLoggedRequestsParams {
+export interface RequestsListParams {
   /** Only requests that succeeded, or only those that failed. */
   outcome?: "success" | "error";
   /** Only requests answered with this status. */
@@ -1930,7 +1930,7 @@ export interface SandboxChargesDeclineParams {
   reason?: string | null;
 }
 
-export interface SandboxDisputeChargeParams {
+export interface SandboxChargesDisputeParams {
   /** `open` begins it; the others end it. `open` when absent. */
   status?: DisputeStatus;
 }
@@ -1987,7 +1987,7 @@ export interface Resources {
   readonly fees: Fees;
   readonly paymentLinks: PaymentLinks;
   readonly checkouts: Checkouts;
-  readonly developers: Developers;
+  readonly requests: Requests;
   readonly merchant: Merchant;
   readonly accounts: Accounts;
   readonly refunds: Refunds;
@@ -2047,9 +2047,9 @@ export interface Checkouts {
   cancel(payCode: string, options?: CallOptions): Promise<CheckoutView & Answered>;
 }
 
-export interface Developers {
+export interface Requests {
   /** List your requests. Requests made with your keys, the newest first, about a second after they were answered: those of 7 days, of 30 where they failed. When very many come at once, some that succeeded are left out. Bodies are kept of failed requests only, with texts and long numbers masked. */
-  listLoggedRequests(params?: DevelopersListLoggedRequestsParams, options?: CallOptions): Pager<RequestRecordPage, RequestRecord>;
+  list(params?: RequestsListParams, options?: CallOptions): Pager<RequestRecordPage, RequestRecord>;
 }
 
 export interface Merchant {
@@ -2134,8 +2134,6 @@ export interface WebhooksDeliveries {
 export interface Sandbox {
   readonly transfers: SandboxTransfers;
   readonly charges: SandboxCharges;
-  /** Dispute a payment. The payer disputes a paid payment with the bank, or the bank decides: `won` leaves you the money, `lost` takes it back. It is notified a moment later, with `charge.disputed`. */
-  disputeCharge(payCode: string, params?: SandboxDisputeChargeParams, options?: CallOptions): Promise<ChargeIsDisputed & Answered>;
   readonly clock: SandboxClock;
   /** Delete the business's data. Deletes the business's payments, inflows, money, events and deliveries. Its keys, settings, virtual accounts and webhook endpoints stay. */
   reset(options?: CallOptions): Promise<Emptied & Answered>;
@@ -2158,6 +2156,8 @@ export interface SandboxCharges {
   decline(payCode: string, params?: SandboxChargesDeclineParams, options?: CallOptions): Promise<Acted & Answered>;
   /** End the checkout now. Ends the session of one payment and closes its account, without moving the clock. Money that arrives afterwards is returned. */
   expire(payCode: string, options?: CallOptions): Promise<SessionEnded & Answered>;
+  /** Dispute a payment. The payer disputes a paid payment with the bank, or the bank decides: `won` leaves you the money, `lost` takes it back. It is notified a moment later, with `charge.disputed`. */
+  dispute(payCode: string, params?: SandboxChargesDisputeParams, options?: CallOptions): Promise<ChargeIsDisputed & Answered>;
 }
 
 export interface SandboxClock {

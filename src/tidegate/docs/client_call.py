@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -60,12 +61,13 @@ class ClientCall:
     def answer(self) -> str:
         """What its answer is called: a thing, or several."""
         *_, resource, verb = self.method.split(".")
-        if verb in _THINGS:
-            return verb
-        return resource if verb.startswith("list") else resource.removesuffix("s")
+        if verb in _ANSWERS:
+            return _ANSWERS[verb]
+        return resource if verb.startswith("list") else re.sub("ies$", "y", resource).removesuffix("s")
 
 
-_THINGS = ("quote", "statement")
+# By method, where its answer is not what it was called on.
+_ANSWERS = {"quote": "quote", "statement": "statement", "test": "delivery", "replay": "replay", "me": "business"}
 
 
 class ClientCalls:

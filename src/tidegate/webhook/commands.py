@@ -37,11 +37,13 @@ from tidegate.webhook.model import (
 REPLAY_MAX = 20_000
 NO_ENDPOINT = "this business has no webhook endpoint with this id"
 NO_DELIVERY = "this business has no webhook delivery with this id"
+RESEND_AFTER_S = 1
+IN_FLIGHT = "in_flight"
 # Why a delivery cannot be sent again.
 _OBSTACLES = {
     "deleted": "its endpoint was deleted; create it again and replay the period",
     "disabled": "its endpoint is disabled; enable it first",
-    "in_flight": "it is being sent now; get the delivery again for the outcome",
+    IN_FLIGHT: "it is being sent now; get the delivery again for the outcome",
     "erased": "its payload was erased at the payer's request, so it cannot be sent again",
 }
 
@@ -168,7 +170,7 @@ async def send_test(tx: Tx, business_id: str, endpoint_id: str, *, by: Actor, no
 async def resend(tx: Tx, business_id: str, delivery_id: int, *, by: Actor, now: datetime) -> Delivery:
     obstacle = await log_store.resend(tx, business_id, delivery_id, now=now)
     if obstacle:
-        raise Conflict(_OBSTACLES[obstacle])
+        raise Conflict(_OBSTACLES[obstacle], retry_after_s=RESEND_AFTER_S if obstacle == IN_FLIGHT else None)
     delivery = await log_store.find(tx, business_id, delivery_id) if obstacle is not None else None
     if delivery is None:
         raise NotFound(NO_DELIVERY)

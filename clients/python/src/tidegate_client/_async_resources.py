@@ -481,6 +481,33 @@ class SandboxCharges:
             max_retries=max_retries,
         )
 
+    async def dispute(
+        self,
+        pay_code: str,
+        *,
+        status: t.DisputeStatus | None = None,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+    ) -> t.ChargeIsDisputed:
+        """Dispute a payment.
+
+        The payer disputes a paid payment with the bank, or the bank decides: `won` leaves you the money, `lost`
+        takes it back. It is notified a moment later, with `charge.disputed`.
+
+        Args:
+            pay_code: The payment's pay code.
+            status: `open` begins it; the others end it. `open` when absent.
+        """
+        return await self._send(
+            ops.SANDBOX_CHARGES_DISPUTE,
+            {"payCode": pay_code},
+            {},
+            given_only(status=status),
+            idempotency_key=None,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
 
 class SandboxClock:
     def __init__(self, send: Send) -> None:
@@ -1351,11 +1378,11 @@ class Checkouts:
         )
 
 
-class Developers:
+class Requests:
     def __init__(self, send: Send) -> None:
         self._send = send
 
-    def list_logged_requests(
+    def list(
         self,
         *,
         outcome: Literal["success", "error"] | None = None,
@@ -1391,7 +1418,7 @@ class Developers:
         """
         return Pager(
             lambda: self._send(
-                ops.DEVELOPERS_LIST_LOGGED_REQUESTS,
+                ops.REQUESTS_LIST,
                 {},
                 given_only(
                     outcome=outcome,
@@ -2024,33 +2051,6 @@ class Sandbox:
         self.collections = SandboxCollections(send)
         self.rates = SandboxRates(send)
 
-    async def dispute_charge(
-        self,
-        pay_code: str,
-        *,
-        status: t.DisputeStatus | None = None,
-        timeout: float | None = None,
-        max_retries: int | None = None,
-    ) -> t.ChargeIsDisputed:
-        """Dispute a payment.
-
-        The payer disputes a paid payment with the bank, or the bank decides: `won` leaves you the money, `lost`
-        takes it back. It is notified a moment later, with `charge.disputed`.
-
-        Args:
-            pay_code: The payment's pay code.
-            status: `open` begins it; the others end it. `open` when absent.
-        """
-        return await self._send(
-            ops.SANDBOX_DISPUTE_CHARGE,
-            {"payCode": pay_code},
-            {},
-            given_only(status=status),
-            idempotency_key=None,
-            timeout=timeout,
-            max_retries=max_retries,
-        )
-
     async def reset(self, *, timeout: float | None = None, max_retries: int | None = None) -> t.Emptied:
         """Delete the business's data.
 
@@ -2068,7 +2068,7 @@ class Resources:
         self.fees = Fees(send)
         self.payment_links = PaymentLinks(send)
         self.checkouts = Checkouts(send)
-        self.developers = Developers(send)
+        self.requests = Requests(send)
         self.merchant = Merchant(send)
         self.accounts = Accounts(send)
         self.refunds = Refunds(send)

@@ -138,7 +138,7 @@ CHECKOUTS_AUTHORIZE = Operation(
 CHECKOUTS_RESEND = Operation("POST", "/checkout/payments/{payCode}/charge/resend", t.Charged, retry="never")
 CHECKOUTS_EXTEND = Operation("POST", "/checkout/payments/{payCode}/charge/extend", t.Charged, retry="never")
 CHECKOUTS_CANCEL = Operation("POST", "/checkout/payments/{payCode}/cancel", t.CheckoutView, retry="never")
-DEVELOPERS_LIST_LOGGED_REQUESTS = Operation(
+REQUESTS_LIST = Operation(
     "GET",
     "/requests",
     t.RequestRecordPage,
@@ -360,7 +360,7 @@ SANDBOX_CHARGES_DECLINE = Operation(
 SANDBOX_CHARGES_EXPIRE = Operation(
     "POST", "/sandbox/charges/{payCode}/expire", t.SessionEnded, retry="never", headers=("api-key",)
 )
-SANDBOX_DISPUTE_CHARGE = Operation(
+SANDBOX_CHARGES_DISPUTE = Operation(
     "POST", "/sandbox/charges/{payCode}/dispute", t.ChargeIsDisputed, retry="never", headers=("api-key",)
 )
 SANDBOX_CLOCK_GET = Operation("GET", "/sandbox/clock", t.ClockView, retry="safe", headers=("api-key",))

@@ -170,7 +170,10 @@ async function sendOne(request, keys, values) {
     const value = text.split(`"${from}":"`)[1]?.split('"')[0];
     if (value) values[name] = value;
   }
-  return { request, path, status: answer.status, ok: answer.ok, text, ms: Math.round(performance.now() - begun) };
+  const ms = Math.round(performance.now() - begun);
+  // What cannot be done at this moment, such as sending again what is being sent.
+  const waitS = answer.status === 409 ? Number(answer.headers.get('retry-after')) : 0;
+  return { request, path, status: answer.status, ok: answer.ok, text, ms, waitS };
 }
 
 async function runPlan(plan, keys) {
@@ -180,8 +183,8 @@ async function runPlan(plan, keys) {
     const wanted = Object.keys(request.takes);
     for (let tries = 0; tries < 50; tries += 1) {
       said = await sendOne(request, keys, values);
-      if (!request.repeats || values[wanted[0]]) break;
-      await new Promise((resume) => setTimeout(resume, 200));
+      if (!said.waitS && (!request.repeats || values[wanted[0]])) break;
+      await new Promise((resume) => setTimeout(resume, said.waitS * 1000 || 200));
     }
     if (!said.ok) return said;
   }
