@@ -321,6 +321,11 @@ def test_a_sample_without_the_chosen_language_shows_another() -> None:
     assert document.html(str).count('data-lang="js" data-also=""') == 1
 
 
+def test_short_code_in_a_line_is_not_broken() -> None:
+    html = Document("`?reference=ORDER-1001` and `" + "a" * 25 + "`").html(str)
+    assert re.findall("<code( [^>]*)?>", html) == [' class="unbroken"', ""]
+
+
 def test_html_in_a_guide_is_text() -> None:
     html = Document("## 1. A <b>step</b>\n\n<script>alert(1)</script> [x](javascript:alert(1))\n").html(str)
     assert "<script" not in html

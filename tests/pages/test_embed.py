@@ -108,10 +108,18 @@ async def pay_by_card(frame: FrameLocator, number: str = SUCCEEDS) -> None:
     await frame.locator("#main").get_by_role("button", name="Pay ").click()
 
 
+# Below its last line is no more than a margin.
+IS_FILLED = """() => {
+    const dialog = document.querySelector("dialog");
+    return Math.abs(dialog.lastChild.getBoundingClientRect().bottom - dialog.getBoundingClientRect().bottom) < 8;
+}"""
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 async def test_a_payment_in_the_dialog(checkout: LinkedCheckout, open_shop: OpenShop, width: int) -> None:
     page = await open_shop(checkout, width=width)
     frame = await opened(page)
+    await page.wait_for_function(IS_FILLED)
     await pay_by_card(frame)
     await expect(frame.get_by_role("heading", name="paid")).to_be_visible()
     await page.wait_for_function("() => told.length > 1")

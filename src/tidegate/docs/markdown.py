@@ -21,6 +21,8 @@ from tidegate.docs.search import words_in
 _ALONE = {"sh": "Shell", "python": "Python", "js": "Node"}
 # The languages of samples, in the order of their tabs. Other code stands by itself.
 LANGUAGES = {"sh": "curl", "python": "Python", "js": "Node"}
+# Code in a line of text that fits on any phone is not broken at its end, such as behind a question mark.
+UNBROKEN_MAX = 24
 _STEP = re.compile(r"(\d+)\. +")
 _FACT = re.compile(r"(\w+): *(.*)")
 _FORMATTER = HtmlFormatter(nowrap=True)
@@ -98,6 +100,8 @@ def _prose(tokens: list[Token], link: LinkTo, anchors: Iterator[Heading]) -> Mar
         for child in token.children or ():
             if child.type == "link_open" and str(child.attrGet("href")).startswith("/"):
                 child.attrSet("href", link(str(child.attrGet("href"))))
+            if child.type == "code_inline" and len(child.content) <= UNBROKEN_MAX:
+                child.attrSet("class", "unbroken")
     # The parser lets no HTML of the text through.
     return Markup(_PARSER.renderer.render(tokens, _PARSER.options, {}))  # noqa: S704
 

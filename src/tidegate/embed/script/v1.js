@@ -4,7 +4,6 @@
 (() => {
   const base = document.currentScript.src.replace(/\/checkout\/v1\.js.*$/, "");
   const home = new URL(base).origin;
-  const READY_WITHIN_MS = 6000;
   // Of the hosted page's languages; written in by the server.
   const texts = "TEXTS";
   const PAY = new RegExp(`^${base.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}(/pay/[\\w-]+)/?$`);
@@ -21,8 +20,8 @@
     const small = matchMedia("(max-width: 480px)").matches;
     const size = small
       ? "width:100vw;height:100dvh;max-height:none;border-radius:0"
-      : "width:min(456px,94vw);height:auto;max-height:94vh;border-radius:20px";
-    const dialog = element("dialog", `${size};padding:0;border:0;overflow:hidden;background:#fff;color:#171a19;max-width:none;font:14px/1.4 system-ui,sans-serif`);
+      : "width:min(456px,94vw);height:fit-content;max-height:94vh;border-radius:20px";
+    const dialog = element("dialog", `${size};padding:0;border:0;overflow:hidden;color-scheme:light dark;background:Canvas;color:CanvasText;max-width:none;font:14px/1.4 system-ui,sans-serif`);
     const bar = element("div", "display:flex;align-items:center;padding-block:10px;padding-inline:18px 10px");
     const close = element(
       "button",
@@ -69,7 +68,7 @@
     frame.src = `${base}/embed/${id}.${/^[a-z]{2}$/.test(language) ? language : ""}.${encoded(location.origin)}${path}`;
     let outcome = { status: "closed" };
     let isReady = false;
-    const waiting = setTimeout(redirect, READY_WITHIN_MS);
+    const waiting = setTimeout(redirect, 6000);
     const end = () => {
       clearTimeout(waiting);
       removeEventListener("message", hear);
