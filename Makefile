@@ -65,7 +65,7 @@ shots: $(VENV)/.dev $(VENV)/.browser  ## examine every page in every state, and 
 browser: $(VENV)/.dev  ## install the browser that tests of pages run in, when there is none
 	@$(BIN)/python tests/browser_install.py
 
-published: $(VENV)/.published  ## install published clients of pawaPay, its signatures and this interface, which tests run
+published: $(VENV)/.published  ## install what tests run from npm: published clients of pawaPay, its signatures, this interface, and the TypeScript compiler
 
 openapi-lint: $(VENV)/.run  ## two public linters read the OpenAPI document; neither may warn (needs Node)
 	@$(BIN)/tidegate docs $(VENV)/site >/dev/null
@@ -129,7 +129,7 @@ $(VENV)/patroni: | $(BIN)/python
 # Its test is skipped where npm or the network is missing.
 $(VENV)/.published: Makefile | $(VENV)/.dev
 	@npm install --prefix $(VENV)/published --no-audit --no-fund --ignore-scripts --loglevel=error --fetch-retries=1 --fetch-timeout=20000 \
-		pawapay-sdk@1.0.3 http-message-signatures@1.0.6 fincra-node-sdk@0.2.4 >/dev/null \
+		pawapay-sdk@1.0.3 http-message-signatures@1.0.6 fincra-node-sdk@0.2.4 typescript@5 @types/node@20 >/dev/null \
 		&& touch $@ || echo "published clients are not installed, and their tests are skipped: npm is missing, or the network"
 
 $(BIN)/python:
