@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from playwright.async_api import Page
 
 import pictures
+from pages import scenes_ended, scenes_paying
 from pages.scenery import BACK, Scene, charged, new_order, seen, taken_back, transferred
 from pages.stage import Stage
 from tidegate.core.clock import SystemClock
@@ -72,6 +75,21 @@ def branded(accent: str, *, logo: bytes | None = None) -> Scene:
     return show
 
 
+def in_arabic(scene: Scene) -> Scene:
+    async def show(stage: Stage) -> Page:
+        return await scene(replace(stage, new_page=partial(stage.new_page, locale="ar")))
+
+    return show
+
+
+# States that need no words of the page to get there.
+ALSO_IN_ARABIC = (
+    "transfer-short", "card-declined", "card-last-try", "card-no-more", "card-pin", "card-wrong-pin", "card-otp",
+    "card-address", "card-issuer", "mobile-form", "mobile-prompt", "mobile-prompt-no-more", "mobile-working",
+    "ussd-form", "ussd-dial", "paid-by-card", "paid-too-little", "excess-going-back", "used-up", "cancelled",
+    "expired", "expired-with-account", "expired-with-late-money", "receipt", "receipt-with-return", "receipt-refunded",
+)  # fmt: skip
+
 LONG: dict[str, Any] = {
     "shop": {"name": LONG_NAME},
     "metadata": {"description": LONG_DESCRIPTION},
@@ -82,6 +100,7 @@ SCENES: dict[str, Scene] = {
     **{f"{language}-form": form(language) for language in ("fr", "sw", "pt", "ar")},
     **{f"{language}-account": account(language) for language in ("fr", "ar")},
     "ar-paid": paid("ar"),
+    **{f"ar-{name}": in_arabic({**scenes_paying.SCENES, **scenes_ended.SCENES}[name]) for name in ALSO_IN_ARABIC},
     "ar-reversed": reversed_in("ar"),
     "long-form": form(ENGLISH, **LONG),
     "long-account": account(ENGLISH, **LONG),

@@ -158,6 +158,15 @@ async def receipt_with_return(stage: Stage) -> Page:
     return await _receipt(stage, await transferred(stage, 12_000, shop=RETURN, feeBearer="customer"))
 
 
+async def receipt_refunded(stage: Stage) -> Page:
+    """A part of it."""
+    checkout = await transferred(stage, 10_000)
+    body = {"transReference": checkout.reference, "amount": 2_500}
+    answer = await checkout.post("/collections/refund", body, **{"api-key": checkout.shop.secret_key})
+    assert answer.is_success, answer.text
+    return await _receipt(stage, checkout)
+
+
 # No payment at all.
 
 
@@ -220,6 +229,7 @@ SCENES: dict[str, Scene] = {
     "suspended": suspended,
     "receipt": receipt,
     "receipt-with-return": receipt_with_return,
+    "receipt-refunded": receipt_refunded,
     "receipt-reversed": receipt_reversed,
     "error-404": not_found,
     "error-403": refused,
