@@ -90,6 +90,7 @@ async def open_window(
     dark: bool = False,
     javascript: bool = True,
     locale: str = "en-GB",
+    zone: str = "UTC",
     reduced_motion: bool = False,
 ) -> Visit:
     context = await browser.new_context(
@@ -98,6 +99,7 @@ async def open_window(
         color_scheme="dark" if dark else "light",
         java_script_enabled=javascript,
         locale=locale,
+        timezone_id=zone,
         reduced_motion="reduce" if reduced_motion else "no-preference",
         extra_http_headers=address_of_its_own(),
     )

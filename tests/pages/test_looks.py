@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -134,6 +136,19 @@ async def test_a_printed_receipt_is_one_sheet_of_dark_ink_on_white(still_stage: 
         ".map((style, index) => index ? style.color : style.backgroundColor)"
     )
     assert colours == ["rgb(255, 255, 255)", "rgb(0, 0, 0)"]
+
+
+@pytest.mark.parametrize(
+    ("zone", "named"),
+    [("Africa/Lagos", "WAT"), ("UTC", "UTC"), ("Asia/Kolkata", r"GMT\+5:30")],
+    ids=["the payment's", "another", "half an hour off"],
+)
+async def test_a_time_on_a_receipt_names_its_zone_whatever_the_device_is_set_to(
+    still_stage: Stage, zone: str, named: str
+) -> None:
+    stage = replace(still_stage, new_page=partial(still_stage.new_page, zone=zone))
+    page = await HOSTED_PAGE["receipt"](stage)
+    await expect(page.locator("time")).to_have_text(re.compile(rf"\d\d:\d\d {named}$"))
 
 
 # The measuring itself.

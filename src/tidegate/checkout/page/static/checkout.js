@@ -299,7 +299,7 @@
       const moment = new Date(time.dateTime);
       // The server writes the time of the country; a device set to another zone shows its own.
       if (-moment.getTimezoneOffset() === Number(time.dataset.offset)) return;
-      const options = time.dataset.style === "time" ? { timeStyle: "short" } : { weekday: "short", day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" };
+      const options = time.dataset.style === "time" ? { timeStyle: "short" } : { weekday: "short", day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short" };
       time.textContent = new Intl.DateTimeFormat(`${document.documentElement.dataset.locale}-u-nu-latn`, { ...options, hourCycle: "h23" }).format(moment);
     });
     const started = performance.now();
