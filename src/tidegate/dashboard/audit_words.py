@@ -76,6 +76,7 @@ ACTIONS = {
 RELEASES = {
     "account.approve": "to approve the account",
     "account.reinstate": "to reinstate the account",
+    "bank.pay": "to let a payment to a bank account out",
     "inflow.credit": "to credit a held inflow",
     "inflow.return": "to send an inflow back",
     "merchant.key": "to make an API key",
@@ -105,7 +106,7 @@ GROUPS = {
     "links": ("Payment links", ("payment_link.", "case.")),
     "accounts": (
         "Accounts and inflows",
-        ("account.", "collection.", "document.", "inflow.", "job.", "rate.", "suspense."),
+        ("account.", "bank.", "collection.", "document.", "inflow.", "job.", "rate.", "suspense."),
     ),
     "refused": ("Refused", ("access.",)),
 }
