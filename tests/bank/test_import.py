@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,8 @@ from tidegate.core.money import Currency
 from tidegate.emulator.bank.camt_writer import camt
 from tidegate.infra.leased_work import RoundResult
 from tidegate.rail.bankfiles import store as rail_store
-from tidegate.rail.bankfiles.continuity import gaps_in
+from tidegate.rail.bankfiles.continuity import gaps_in, working_time_between
+from tidegate.rail.bankfiles.rail import FOLDERS
 from tidegate.runtime import Runtime
 
 
@@ -311,6 +313,44 @@ async def test_gaps_pages_and_balances_are_told(bank: BankWorld) -> None:
     assert "differs" in wrong
     await bank.bring(day(5, "41", page=1, is_last_page=False))
     assert any("next page is missing" in text for text in await told())
+
+
+MONDAY = datetime(2026, 11, 16, 9, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "hours"),
+    [
+        (MONDAY, MONDAY + timedelta(hours=5), 5),
+        (MONDAY, MONDAY + timedelta(days=1), 24),
+        # From Friday 17:00 to Monday 9:00.
+        (MONDAY - timedelta(days=2, hours=16), MONDAY, 16),
+        # All of it on a weekend.
+        (MONDAY - timedelta(days=2), MONDAY - timedelta(days=1), 0),
+        (MONDAY, MONDAY, 0),
+    ],
+)
+def test_banks_are_quiet_on_weekends(begin: datetime, end: datetime, hours: int) -> None:
+    assert working_time_between(begin, end) == timedelta(hours=hours)
+
+
+async def test_a_bank_that_sends_nothing_and_files_that_were_refused_are_found(bank: BankWorld) -> None:
+    async def bad_news(now: datetime) -> list[str]:
+        return [one.what for one in await bank.rail.check(now=now) if not one.is_well]
+
+    for name in FOLDERS:
+        (bank.settings.folder / name).mkdir()
+    assert await bad_news(MONDAY) == []
+    await bank.bring(camt_file(sequence=1))
+    await bank.admin.execute("UPDATE bank_file SET received_at = $1", MONDAY)
+    assert await bad_news(MONDAY + timedelta(hours=26)) == []
+    [quiet] = await bad_news(MONDAY + timedelta(hours=27))
+    assert "the last file came at 2026-11-16T09:00" in quiet
+    for name in ("page.html", "page.html.why"):
+        (bank.settings.folder / "bad" / name).write_text("x")
+    [refused] = await bad_news(MONDAY)
+    assert "1 refused files" in refused
+    assert "page.html" in refused
 
 
 async def test_money_that_the_bank_takes_back(bank: BankWorld) -> None:

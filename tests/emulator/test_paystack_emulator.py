@@ -153,5 +153,23 @@ async def test_the_list_of_payers_pays_and_declines(client: Any, emulated: Runni
     assert "at-2: bank_transfer, NGN 25000 hundredths, ongoing" in text
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        ("pay", {}, 400),
+        ("pay", {"reference": "never"}, 404),
+        ("fault", {"kind": "thunder"}, 400),
+        ("advance", {"seconds": "soon"}, 400),
+        ("resolve", {"id": 1}, 400),
+    ],
+)
+async def test_what_the_control_port_cannot_do_is_said(
+    emulated: RunningPaystack, path: str, body: dict[str, Any], status: int
+) -> None:
+    async with httpx.AsyncClient() as http:
+        refused = await http.post(f"{emulated.control_url}/{path}", json=body)
+    assert (refused.status_code, bool(refused.text)) == (status, True)
+
+
 def test_it_is_a_command() -> None:
     assert "paystack" in emulate.commands

@@ -8,6 +8,7 @@ from typing import Protocol
 from aiohttp import web
 
 from tidegate.emulator.faults import Fault, FaultKind, Faults
+from tidegate.emulator.http import ApiHandler
 
 
 class ControlledService(Protocol):
@@ -16,6 +17,17 @@ class ControlledService(Protocol):
     def now(self) -> datetime: ...
 
     def advance(self, by: timedelta) -> None: ...
+
+
+@web.middleware
+async def plain_refusals(request: web.Request, handler: ApiHandler) -> web.StreamResponse:
+    """What cannot be done is answered with 400 and why."""
+    try:
+        return await handler(request)
+    except KeyError as missing:
+        raise web.HTTPBadRequest(text=f"{missing.args[0]!r} is missing or not known") from None
+    except (TypeError, ValueError, ArithmeticError) as error:
+        raise web.HTTPBadRequest(text=f"this is not understood: {error}") from None
 
 
 def common_routes(service: ControlledService) -> list[web.RouteDef]:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import date
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from html import escape
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from aiohttp import web
 
 from tidegate.emulator.bank.service import NOTICES, BankService
 from tidegate.emulator.bank.spoil import BadFile, spoilt
+from tidegate.emulator.control import plain_refusals
 from tidegate.emulator.http import beside, listening, page
 
 TICK_S = 0.5
@@ -34,7 +35,7 @@ class RunningBank(NamedTuple):
 async def running(
     service: BankService, *, host: str = "127.0.0.1", page_port: int = 0, control_port: int = 0
 ) -> AsyncIterator[RunningBank]:
-    page_app, control_app = web.Application(), web.Application()
+    page_app, control_app = (web.Application(middlewares=[plain_refusals]) for _ in range(2))
     page_app.add_routes(_Page(service).routes())
     control_app.add_routes(_Control(service).routes())
     apps, ports = (page_app, control_app), (page_port, control_port)
@@ -110,14 +111,7 @@ def _do(service: BankService, what: str, given: dict[str, Any]) -> str:
         raise web.HTTPNotFound
     if "account" in given and given["account"] not in service.accounts:
         raise web.HTTPBadRequest(text=f"no account {given['account']!r}")
-    try:
-        return ACTIONS[what](service, given)
-    except KeyError as missing:
-        raise web.HTTPBadRequest(text=f"{missing.args[0]} is missing") from None
-    except StopIteration:
-        raise web.HTTPBadRequest(text="nothing that was booked since the last statement fits") from None
-    except (TypeError, ValueError, InvalidOperation) as error:
-        raise web.HTTPBadRequest(text=f"this is not understood: {error}") from None
+    return ACTIONS[what](service, given)
 
 
 def _transfer(service: BankService, given: dict[str, Any]) -> str:

@@ -75,7 +75,7 @@ class BankService:
         self, account: str, reference: str, *, amount: Decimal | None = None, is_named: bool = True
     ) -> EmulatedEntry:
         """The bank reverses a credit, or a part of it; without its identifiers when it is not named."""
-        found = next(one for one in self.entries[account] if one.reference == reference)
+        found = {one.reference: one for one in self.entries[account]}[reference]
         back = replace(found, is_credit=False, is_reversal=True, reference=self._reference())
         if not is_named:
             back = replace(back, end_to_end_id=None, uetr=None)
@@ -83,7 +83,7 @@ class BankService:
 
     def bounce(self, account: str, end_to_end_id: str, *, reason: str = "AC04") -> EmulatedEntry:
         """What we have paid comes back after its debit."""
-        paid = next(one for one in self.entries[account] if one.end_to_end_id == end_to_end_id and not one.is_credit)
+        paid = {one.end_to_end_id: one for one in self.entries[account] if not one.is_credit}[end_to_end_id]
         return self._book(account, replace(paid, is_credit=True, return_reason=reason, reference=self._reference()))
 
     def statement(

@@ -8,7 +8,7 @@ from aiohttp import web
 
 from tidegate.emulator.control import common_routes
 from tidegate.emulator.paystack.model import EmulatedPayment
-from tidegate.emulator.paystack.service import ApiRefusal, PaystackService
+from tidegate.emulator.paystack.service import PaystackService
 
 
 class PaystackControl:
@@ -106,5 +106,5 @@ class PaystackControl:
     def _payment(self, asked: dict[str, Any]) -> EmulatedPayment:
         found = self._service.find(str(asked["reference"]))
         if found is None:
-            raise ApiRefusal("no such transaction")
+            raise web.HTTPNotFound(text="no such transaction")
         return found

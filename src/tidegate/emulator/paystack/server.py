@@ -10,6 +10,7 @@ from typing import NamedTuple
 import aiohttp
 from aiohttp import web
 
+from tidegate.emulator.control import plain_refusals
 from tidegate.emulator.http import beside, listening
 from tidegate.emulator.paystack.api import PaystackApi
 from tidegate.emulator.paystack.control import PaystackControl
@@ -36,7 +37,7 @@ async def running(
     api = PaystackApi(service)
     api_app = web.Application(middlewares=[api.middleware])
     api_app.add_routes(api.routes())
-    page_app, control_app = web.Application(), web.Application()
+    page_app, control_app = web.Application(), web.Application(middlewares=[plain_refusals])
     page_app.add_routes(PaystackPage(service).routes())
     control_app.add_routes(PaystackControl(service).routes())
     apps, ports = (api_app, page_app, control_app), (port, page_port, control_port)

@@ -1,13 +1,16 @@
-"""Whether the statements of an account follow each other without a gap, as a pure function."""
+"""Whether the statements of an account follow each other without a gap, and how long none came, as pure functions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import date
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from itertools import groupby, pairwise
 
 import msgspec
+
+# Of a week.
+_WORKING_DAYS = 5
 
 
 class KnownStatement(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,3 +73,14 @@ def _unfinished(in_order: list[KnownStatement]) -> Iterator[str]:
         last = list(pages)[-1]
         if last.is_last_page is False:
             yield f"{last.name}: the next page is missing"
+
+
+def working_time_between(begin: datetime, end: datetime) -> timedelta:
+    """Without Saturdays and Sundays, on which banks send nothing."""
+    passed, day = timedelta(0), begin.replace(hour=0, minute=0, second=0, microsecond=0)
+    while day < end:
+        after = day + timedelta(days=1)
+        if day.weekday() < _WORKING_DAYS:
+            passed += min(end, after) - max(begin, day)
+        day = after
+    return passed

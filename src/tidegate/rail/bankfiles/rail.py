@@ -17,7 +17,7 @@ from tidegate.infra.timestamp import to_iso
 from tidegate.rail.action import TransferAction
 from tidegate.rail.bankfiles import store
 from tidegate.rail.bankfiles.code import new_code
-from tidegate.rail.bankfiles.continuity import gaps_in
+from tidegate.rail.bankfiles.continuity import gaps_in, working_time_between
 from tidegate.rail.bankfiles.payout import BankPayouts
 from tidegate.rail.bankfiles.store import CodeTaken, StartedTransfer, VirtualNumberTaken
 from tidegate.rail.capability import AmountLimits, Capabilities, MethodTerms
@@ -43,6 +43,8 @@ TRIES = 10
 FREE_NUMBERS_MIN = 10
 # A debit that is not in a statement by then is looked for by an operator.
 DEBIT_WITHIN = timedelta(days=5)
+# A statement comes on every working day.
+QUIET_AFTER = timedelta(hours=26)
 
 
 class BankFilesRail:
@@ -77,12 +79,15 @@ class BankFilesRail:
                 for one in self.settings.accounts
                 if one.virtual_numbers
             ]
+        is_quiet = last is not None and working_time_between(last, now) > QUIET_AFTER
         heard = f"the last file came at {to_iso(last)}" if last else "no file has come yet"
         few = [f"{one.number} has {count} free virtual numbers" for one, count in free if count < FREE_NUMBERS_MIN]
         shown = "`tidegate bank files` shows them"
         return [
             self._check_folder(),
-            Finding(SUBJECT, not problems, f"{heard}; {problems} entries need a decision", shown),
+            self._check_refused(),
+            Finding(SUBJECT, not is_quiet, heard, "look at what fetches the files from the bank, and ask the bank"),
+            Finding(SUBJECT, not problems, f"{problems} entries need a decision", shown),
             Finding(SUBJECT, not gaps, "; ".join(gaps[:5]) or "no statement is missing", "ask the bank for the file"),
             Finding(SUBJECT, not late, f"no debit seen for {', '.join(late)}" if late else "no payment is late",
                     "ask the bank; `tidegate bank payout list` shows them"),
@@ -94,6 +99,15 @@ class BankFilesRail:
         missing = [name for name in FOLDERS if not os.access(folder / name, os.R_OK | os.W_OK | os.X_OK)]
         what = f"{folder}: {', '.join(missing)} cannot be read and written" if missing else f"files come to {folder}/in"
         return Finding(SUBJECT, not missing, what, "make these folders, writable by the service")
+
+    def _check_refused(self) -> Finding:
+        bad = self.settings.folder / "bad"
+        refused = sorted(path.name for path in bad.glob("*") if path.suffix != ".why") if bad.is_dir() else []
+        shown = ", ".join(refused[:3]) + (", …" if refused[3:] else "")
+        what = f"{len(refused)} refused files in {bad}: {shown}" if refused else "no file was refused"
+        return Finding(
+            SUBJECT, not refused, what, "the file with .why says what is wrong; ask the bank, then remove it"
+        )
 
     async def start(self, attempt: StartAttempt, *, now: datetime) -> AttemptState:
         account = self.settings.checkout_account(attempt.amount.currency)
