@@ -1,7 +1,8 @@
-"""Every rail with what stands behind it under control (`bench_model.py`), and the real sandboxes."""
+"""Every rail with what stands behind it under control (`bench_model.py`), and the providers' own sandboxes."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -19,9 +20,11 @@ from rail.world import SECRET
 from tidegate.core.clock import SettableClock
 from tidegate.core.money import Currency, Money
 from tidegate.emulator.faults import Fault, FaultKind, Faults
+from tidegate.emulator.pawapay import server as pawapay_server
 from tidegate.emulator.pawapay.callbacks import Spoil
-from tidegate.emulator.pawapay.model import EmulatedTransaction
-from tidegate.emulator.paystack.model import EmulatedPayment
+from tidegate.emulator.pawapay.model import EmulatedPawapayAccount, EmulatedTransaction
+from tidegate.emulator.paystack import server as paystack_server
+from tidegate.emulator.paystack.model import EmulatedAccount, EmulatedPayment
 from tidegate.infra.db import Database
 from tidegate.infra.lease_store import Lease
 from tidegate.rail.event import AttemptOutcome, Notification, RawNotification
@@ -32,7 +35,7 @@ from tidegate.rail.pawapay.ids import id_of
 from tidegate.rail.paystack import PaystackRail
 from tidegate.rail.sandbox import SandboxRail, notice
 from tidegate.rail.state import AttemptState, PayoutState, Succeeded
-from tidegate.rail_settings import PawapaySettings, PaystackSettings
+from tidegate.rail_settings import PAYSTACK_URL, PawapaySettings, PaystackSettings
 
 PAYSTACK_KEY = os.environ.get("TIDEGATE_TEST_PAYSTACK_KEY", "")
 PAWAPAY_TOKEN = os.environ.get("TIDEGATE_TEST_PAWAPAY_TOKEN", "")
@@ -292,40 +295,75 @@ BENCHES: dict[str, Callable[[Database, SettableClock], AbstractAsyncContextManag
 }
 
 
-# The real sandboxes: their payers are test numbers, their line is whole, their notifications do not reach a test.
+# The providers' own sandboxes: their payers are test numbers, their line is whole, their notifications do not reach a
+# test. Without a test key in the environment the emulator stands for them, whose clock need not be waited for.
+
+Pause = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True)
-class RealSandbox:
-    name: str
-    variable: str
-    is_given: bool
-    make: Callable[[Database], Rail]
+class SandboxAccess:
+    url: str
+    key: str
+    pause: Pause
+
+
+async def _wait() -> None:
+    await asyncio.sleep(5)
+
+
+def _moving(advance: Callable[[timedelta], None]) -> Pause:
+    async def move() -> None:
+        advance(timedelta(seconds=5))
+
+    return move
+
+
+@asynccontextmanager
+async def _paystack_access() -> AsyncIterator[SandboxAccess]:
+    if PAYSTACK_KEY:
+        yield SandboxAccess(PAYSTACK_URL, PAYSTACK_KEY, _wait)
+        return
+    async with paystack_server.running(EmulatedAccount("sk_test_emulated0000")) as emulated:
+        yield SandboxAccess(emulated.api_url, "sk_test_emulated0000", _moving(emulated.service.advance))
+
+
+@asynccontextmanager
+async def _pawapay_access() -> AsyncIterator[SandboxAccess]:
+    if PAWAPAY_TOKEN:
+        yield SandboxAccess("https://api.sandbox.pawapay.io", PAWAPAY_TOKEN, _wait)
+        return
+    async with pawapay_server.running(EmulatedPawapayAccount("emulated-pawapay-token")) as emulated:
+        yield SandboxAccess(emulated.api_url, "emulated-pawapay-token", _moving(emulated.service.advance))
+
+
+@dataclass(frozen=True)
+class ProviderSandbox:
+    access: Callable[[], AbstractAsyncContextManager[SandboxAccess]]
+    # Of the address and the key.
+    make: Callable[[Database, str, str], Rail]
+    wrong_key: str
     currency: Currency
     paying: Phone
     # None where no number declines.
     declining: Phone | None
 
 
-REAL = [
-    RealSandbox(
-        "paystack",
-        "TIDEGATE_TEST_PAYSTACK_KEY",
-        bool(PAYSTACK_KEY),
-        lambda db: PaystackRail(PaystackSettings(secret_key=PAYSTACK_KEY), db, webhook_url=""),
+SANDBOXES = {
+    "paystack": ProviderSandbox(
+        _paystack_access,
+        lambda db, url, key: PaystackRail(PaystackSettings(secret_key=key, base_url=url), db, webhook_url=""),
+        "sk_test_0123456789abcdef0123456789abcdef01234567",
         Currency.GHS,
         Phone("+233551234987", "mtn"),
         None,
     ),
-    RealSandbox(
-        "pawapay",
-        "TIDEGATE_TEST_PAWAPAY_TOKEN",
-        bool(PAWAPAY_TOKEN),
-        lambda db: PawapayRail(
-            PawapaySettings(token=PAWAPAY_TOKEN, base_url="https://api.sandbox.pawapay.io"), db, callback_url=""
-        ),
+    "pawapay": ProviderSandbox(
+        _pawapay_access,
+        lambda db, url, key: PawapayRail(PawapaySettings(token=key, base_url=url), db, callback_url=""),
+        "not-a-token-of-theirs",
         Currency.KES,
         Phone("+254703456789", "mpesa"),
         Phone("+254703456039", "mpesa"),
     ),
-]
+}

@@ -1,7 +1,7 @@
 """What every rail must pass, together with the engine that it serves: payments, notifications, refunds and the books.
 
-With a test key in the environment (`TIDEGATE_TEST_PAYSTACK_KEY`, `TIDEGATE_TEST_PAWAPAY_TOKEN`) a payment, its refund
-and a refusal also run against the real sandbox of the rail.
+With a test key in the environment (`TIDEGATE_TEST_PAYSTACK_KEY`, `TIDEGATE_TEST_PAWAPAY_TOKEN`) the last tests run
+against the sandbox of the provider instead of its emulator: a payment, its refunds, and refusals.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -17,7 +17,7 @@ import pytest
 
 from build import Shop, order
 from conftest import check_books
-from rail.bench import BENCHES, REAL, RealSandbox
+from rail.bench import BENCHES, SANDBOXES, ProviderSandbox, SandboxAccess
 from rail.bench_model import Bench, LineFault
 from rail.world import PAYER, RETURN_URL
 from tidegate.core.clock import SettableClock, SystemClock
@@ -30,10 +30,11 @@ from tidegate.intake import returns
 from tidegate.payment import pay, sweep
 from tidegate.payment.change import PaymentSnapshot
 from tidegate.payment.model import PaymentStatus
+from tidegate.rail import registry
 from tidegate.rail.deps import PaymentDeps
 from tidegate.rail.event import RawNotification
 from tidegate.rail.instrument import PaymentInstrument, Phone
-from tidegate.rail.interface import Rail, RefundMoney, StartAttempt
+from tidegate.rail.interface import Rail, RailRefused, RefundMoney, StartAttempt
 from tidegate.rail.registry import LIVE_RAILS
 from tidegate.rail.state import AttemptState, Failed, PayoutState, Running, StillWaiting, Succeeded, Waiting
 from tidegate.refund import settle as refunds
@@ -144,7 +145,7 @@ async def engine(
 def test_every_rail_has_a_bench() -> None:
     assert set(BENCHES) == {"sandbox", *LIVE_RAILS}
     # Not every provider has a sandbox.
-    assert {real.name for real in REAL} <= set(LIVE_RAILS)
+    assert set(SANDBOXES) <= set(LIVE_RAILS)
 
 
 # Accepted and rejected
@@ -392,67 +393,90 @@ async def test_down_for_an_hour(engine: Engine) -> None:
     assert [minor for minor, _ in await engine.receipts()] == [engine.minor(100), engine.minor(100)]
 
 
-# The real sandboxes. Their notifications do not reach a test, and their line does not break on request.
+# The providers' own sandboxes, or their emulators: no notification reaches a test, and no line breaks on request.
 
 
-@pytest.fixture(params=REAL, ids=lambda real: real.name)
-async def real(request: pytest.FixtureRequest, db: Database) -> AsyncIterator[tuple[RealSandbox, Rail]]:
-    found: RealSandbox = request.param
-    if not found.is_given:
-        pytest.skip(f"{found.variable} is not set: it runs against {found.name}'s real sandbox with a test key")
-    rail = found.make(db)
-    await rail.open()
-    try:
-        yield found, rail
-    finally:
-        await rail.close()
+@dataclass(frozen=True)
+class Reached:
+    sandbox: ProviderSandbox
+    access: SandboxAccess
+    rail: Rail
+    shop: Shop
+
+    def attempt(self, phone: Phone) -> StartAttempt:
+        return StartAttempt(
+            business_id=self.shop.business_id,
+            reference=new_attempt_reference(),
+            method=Method.MOBILE_MONEY,
+            amount=Money.of_major(100, self.sandbox.currency),
+            instrument=phone,
+            payer=PAYER,
+            return_url=RETURN_URL,
+        )
+
+    async def ended(self, attempt: StartAttempt) -> AttemptState:
+        async with asyncio.timeout(240):
+            while True:
+                await self.access.pause()
+                state = await self.rail.ask(attempt.business_id, attempt.reference, now=now())
+                if not isinstance(state, Running | StillWaiting | Waiting):
+                    return state
+
+    def refund_of(self, paid: Succeeded, major: int) -> RefundMoney:
+        return RefundMoney(
+            business_id=self.shop.business_id,
+            reference=new_refund_reference(),
+            transaction_id=paid.transaction_id,
+            amount=Money.of_major(major, self.sandbox.currency),
+        )
+
+    async def refunded(self, money: RefundMoney) -> PayoutState:
+        async with asyncio.timeout(240):
+            while isinstance(state := await self.rail.ask_refund(money, now=now()), Running):
+                await self.access.pause()
+        return state
 
 
-def real_attempt(shop: Shop, real: RealSandbox, phone: Phone) -> StartAttempt:
-    return StartAttempt(
-        business_id=shop.business_id,
-        reference=new_attempt_reference(),
-        method=Method.MOBILE_MONEY,
-        amount=Money.of_major(100, real.currency),
-        instrument=phone,
-        payer=PAYER,
-        return_url=RETURN_URL,
-    )
+def now() -> datetime:
+    return SystemClock().now()
 
 
-async def ended(rail: Rail, attempt: StartAttempt) -> AttemptState:
-    async with asyncio.timeout(240):
-        while True:
-            state = await rail.ask(attempt.business_id, attempt.reference, now=SystemClock().now())
-            if not isinstance(state, Running | StillWaiting | Waiting):
-                return state
-            await asyncio.sleep(5)
+@pytest.fixture(params=SANDBOXES)
+async def reached(request: pytest.FixtureRequest, db: Database, shop: Shop) -> AsyncIterator[Reached]:
+    sandbox = SANDBOXES[request.param]
+    async with sandbox.access() as access:
+        rail = sandbox.make(db, access.url, access.key)
+        async with registry.opened([rail]):
+            yield Reached(sandbox, access, rail, shop)
 
 
-async def test_the_real_sandbox_takes_a_payment_once_and_refunds_it(real: tuple[RealSandbox, Rail], shop: Shop) -> None:
-    found, rail = real
-    assert all(finding.is_well for finding in await rail.check(now=SystemClock().now()) if "key" in finding.what)
-    attempt = real_attempt(shop, found, found.paying)
-    await rail.start(attempt, now=SystemClock().now())
-    await rail.start(attempt, now=SystemClock().now())
-    state = await ended(rail, attempt)
-    assert isinstance(state, Succeeded)
-    assert state.amount == attempt.amount
-    money = RefundMoney(
-        business_id=shop.business_id,
-        reference=new_refund_reference(),
-        transaction_id=state.transaction_id,
-        amount=Money.of_major(40, found.currency),
-    )
-    first: PayoutState = await rail.refund(money, now=SystemClock().now())
-    assert not isinstance(first, Failed)
-    assert type(await rail.ask_refund(money, now=SystemClock().now())) in (Running, Succeeded)
+async def test_the_providers_sandbox_takes_a_payment_once_and_refunds_it_in_parts(reached: Reached) -> None:
+    rail, attempt = reached.rail, reached.attempt(reached.sandbox.paying)
+    assert (await rail.check(now=now()))[0].is_well
+    await rail.start(attempt, now=now())
+    await rail.start(attempt, now=now())
+    paid = await reached.ended(attempt)
+    assert isinstance(paid, Succeeded)
+    assert paid.amount == attempt.amount
+    for major in (40, 60):
+        money = reached.refund_of(paid, major)
+        assert not isinstance(await rail.refund(money, now=now()), Failed)
+        # The same one again is the same refund: with a second one of 40 there would be no 60 left.
+        await rail.refund(money, now=now())
+        assert isinstance(await reached.refunded(money), Succeeded)
 
 
-async def test_the_real_sandbox_declines(real: tuple[RealSandbox, Rail], shop: Shop) -> None:
-    found, rail = real
-    if found.declining is None:
-        pytest.skip(f"{found.name} has no test number that declines")
-    attempt = real_attempt(shop, found, found.declining)
-    await rail.start(attempt, now=SystemClock().now())
-    assert isinstance(await ended(rail, attempt), Failed)
+async def test_the_providers_sandbox_declines(reached: Reached) -> None:
+    if reached.sandbox.declining is None:
+        pytest.skip(f"{reached.rail.name} has no test number that declines")
+    attempt = reached.attempt(reached.sandbox.declining)
+    await reached.rail.start(attempt, now=now())
+    assert isinstance(await reached.ended(attempt), Failed)
+
+
+async def test_the_providers_sandbox_refuses_a_wrong_key(reached: Reached, db: Database) -> None:
+    rail = reached.sandbox.make(db, reached.access.url, reached.sandbox.wrong_key)
+    async with registry.opened([rail]):
+        assert not (await rail.check(now=now()))[0].is_well
+        with pytest.raises(RailRefused):
+            await rail.start(reached.attempt(reached.sandbox.paying), now=now())
