@@ -43,9 +43,11 @@ async def busy(inflows: Inflows, new_checkout: MakeCheckout, operator: Operator,
     return sold
 
 
-def commands(business_id: str, file: Path) -> list[list[str]]:
+def commands(business_id: str, reference: str, file: Path) -> list[list[str]]:
     return [
         ["merchant", "list"],
+        ["payment", "list", business_id],
+        ["payment", "show", business_id, reference],
         ["webhook", "list", "--business", business_id],
         ["events", "list", "--business", business_id],
         ["account", "list"],
@@ -64,13 +66,14 @@ def words(said: str) -> set[str]:
 
 
 async def test_no_table_breaks_a_word_at_80_columns(busy: Checkout, operator: Operator, tmp_path: Path) -> None:
-    for command in commands(busy.shop.business_id, tmp_path / "statement.csv"):
+    for command in commands(busy.shop.business_id, busy.reference, tmp_path / "statement.csv"):
         _, wide = await operator.run(*command, columns=WIDE)
         _, narrow = await operator.run(*command, columns=NARROW)
         # Seconds pass between the two.
         lost = {word for word in words(wide) - words(narrow) if not re.fullmatch(r"[\d.]+", word)}
         assert not lost, (command, lost, narrow)
         assert len(words(wide)) > 10, (command, wide)
+        assert command[0] != "payment" or busy.reference in words(narrow), narrow
 
 
 def test_every_table_is_shown_by_the_one_helper() -> None:
