@@ -50,6 +50,14 @@ async def business_id(live: str) -> AsyncIterator[str]:
     await db.open()
     await add_staff(db)
     new = await merchants.create(db, name="Shop", email="shop@example.com", mode=Mode.LIVE, now=now)
+    async with db.connection() as tx:
+        await tx.execute(
+            """
+            INSERT INTO webhook_endpoint (business_id, id, url, events, rate_per_second, created_at, updated_at)
+            VALUES ($1, 'we_1', 'https://example.com/1', '{charge.successful}', 5, now(), now())
+            """,
+            new.business.id,
+        )
     yield new.business.id
     await db.close()
 
@@ -123,6 +131,9 @@ PROPOSED = {
     "rate.set": (("rate", "set", "USD", "NGN", "1500", "--source", "desk"), "exchange_rate"),
     "rate.import": (("rate", "import", "ecb.xml"), "exchange_rate"),
     "merchant.roll": (("merchant", "keys", "roll", "BUSINESS"), "credential"),
+    "merchant.owner": (("dashboard", "invite", "BUSINESS", "ada@shop.example"), "invitation"),
+    "webhook.add": (("webhook", "add", "https://example.com/hook", "--business", "BUSINESS"), "webhook_endpoint"),
+    "webhook.change": (("merchant", "set", "BUSINESS", "--webhook-url", "https://example.com/2"), "webhook_endpoint"),
     "staff.add": (("staff", "add", "new@example.com", "--name", "New", "--role", "auditor"), "staff"),
     "staff.remove": (("staff", "remove", AUDITING), "staff"),
     "person.reset": (("dashboard", "reset-factors", AUDITING, "--yes"), "person"),

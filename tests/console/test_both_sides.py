@@ -44,6 +44,9 @@ ACTIONS = (
     Action("merchant.price", "proposeOnMerchant", "merchant fee"),
     Action("merchant.owner", "proposeOwner", "dashboard invite"),
     Action("person.reset", "proposeReset", "dashboard reset-factors"),
+    Action("webhook.add", "proposeEndpoint", "webhook add"),
+    Action("webhook.change", "proposeEndpoint", "webhook set"),
+    Action("webhook.commands.change", "stopEndpoint", "webhook set"),
     Action("staff.add", "proposeOnStaff", "staff add"),
     Action("staff.remove", "proposeOnStaff", "staff remove"),
     Action("release.commands.approve", "approveRelease", "approval approve"),
@@ -87,7 +90,7 @@ ONLY_BY_COMMAND = {
     "cannot be undone, and shows first what it would do": {"erase"},
     "the merchant does it in its dashboard": {
         "merchant keys create", "merchant keys roll", "link create", "link end", "events replay", "events resend",
-        "webhook add", "webhook remove", "webhook rotate", "webhook set", "webhook test",
+        "webhook remove", "webhook rotate", "webhook test",
     },
 }  # fmt: skip
 

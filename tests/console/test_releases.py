@@ -216,12 +216,42 @@ async def test_an_inflow_that_was_converted_is_refunded_at_the_rate_that_was_cho
     assert await admin.fetchval("SELECT rate_chosen FROM refund") == "credit"
 
 
-async def test_a_merchant_is_created_and_its_owner_invited(operator: SignedInStaff, admin: Any) -> None:
+async def test_a_merchant_is_created_by_one_and_its_owner_invited_by_two(
+    operator: SignedInStaff, approver: SignedInStaff, admin: Any
+) -> None:
     wrong = await operator.send("/merchants", at="/merchants", name="", email="x")
     assert wrong.status_code == 422
     made = await operator.send("/merchants", at="/merchants", name="Lagos Bakery", email="ada@bakery.example")
-    assert "/dashboard/invitation/" in made.text
-    assert await admin.fetchval("SELECT count(*) FROM mail WHERE recipient = 'ada@bakery.example'") == 1
+    assert made.headers["location"].endswith("?said=created")
+    mails = "SELECT count(*) FROM mail WHERE recipient = 'ada@bakery.example'"
+    assert await admin.fetchval(mails) == 0
+    assert (await decide(approver, await open_approval(approver))).status_code == 303
+    assert await admin.fetchval(mails) == 1
+
+
+async def test_where_a_merchant_s_events_are_sent_is_changed_by_two_and_stopped_by_one(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any
+) -> None:
+    at = f"/merchants/{inflows.shop.business_id}"
+    sent = "SELECT url, status FROM webhook_endpoint"
+    refused = await operator.send(f"{at}/endpoints", at=at, url="http://169.254.169.254/", why="x")
+    assert (refused.status_code, "private network" in refused.text) == (422, True)
+    for url, endpoint in (("https://example.com/one", ""), ("https://example.com/two", "first")):
+        before = await admin.fetch(sent)
+        fields = {"url": url, "why": "they asked for it"}
+        if endpoint:
+            page = (await operator.get(at)).text
+            fields["endpoint"] = await admin.fetchval("SELECT id FROM webhook_endpoint")
+            head = page.partition(f'name="endpoint" value="{fields["endpoint"]}"')[0]
+            fields["version"] = head.rpartition('name="version" value="')[2].partition('"')[0]
+        answer = await operator.send(f"{at}/endpoints", at=at, **fields)
+        assert answer.status_code == 303, answer.text
+        assert await admin.fetch(sent) == before
+        assert (await decide(approver, await open_approval(approver))).status_code == 303
+        assert [tuple(row) for row in await admin.fetch(sent)] == [(url, "enabled")]
+    stopped = await operator.send(f"{at}/endpoints/stop", at=at, endpoint=fields["endpoint"])
+    assert stopped.status_code == 303
+    assert await admin.fetchval("SELECT status FROM webhook_endpoint") == "disabled"
 
 
 async def test_view_as_reads_and_changes_nothing(

@@ -122,6 +122,8 @@ CONSOLE_FORMS = {
     "/merchants/{business}/propose": ("why", "rate", "percent"),
     "/merchants/{business}/view": ("reason",),
     "/merchants/{business}/settings": ("hosts", "origins"),
+    "/merchants/{business}/endpoints": ("url", "why"),
+    "/merchants/{business}/endpoints/stop": ("endpoint",),
     "/merchants/{business}/owner": ("email",),
     "/merchants/{business}/reset": ("email",),
     "/merchants/{business}/keys/revoke": ("key",),

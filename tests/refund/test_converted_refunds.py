@@ -31,7 +31,9 @@ async def reference(inflows: Inflows) -> str:
 
 
 async def refund(inflows: Inflows, reference: str, amount: str | None, rate: RefundRate | None) -> RefundView:
-    deps = ReleaseDeps(inflows.runtime.deps, inflows.runtime.clock, Mode.SANDBOX, "", "")
+    deps = ReleaseDeps(
+        inflows.runtime.deps, inflows.runtime.clock, Mode.SANDBOX, "", "", lambda: inflows.runtime.webhook_deps
+    )
     wanted = RefundWish(amount=Decimal(amount) if amount else None, rate=rate)
     wish = ReleaseWish(
         command="refund.create", business_id=inflows.shop.business_id, subject=reference, why="sold out",

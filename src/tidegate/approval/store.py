@@ -82,6 +82,19 @@ async def list_about(tx: Tx, business_id: str, subject: str) -> list[ApprovalReq
     return [_approval(row) for row in rows]
 
 
+async def list_of_business(tx: Tx, business_id: str) -> list[ApprovalRequest]:
+    """What the staff have open about a merchant and its things."""
+    rows = await tx.fetch(
+        """
+        SELECT approval.*, asker.name AS asked_by_name, NULL AS decided_by_name
+          FROM approval JOIN person AS asker ON asker.id = asked_by
+         WHERE business_id = $1 AND realm = 'console' AND status = 'open' ORDER BY approval.id LIMIT 20
+        """,
+        business_id,
+    )
+    return [_approval(row) for row in rows]
+
+
 async def lock(tx: Tx, business_id: str, approval_id: int, realm: Realm) -> ApprovalRequest | None:
     """Two who decide at once wait for each other here; the second finds it decided."""
     row = await tx.fetchrow(

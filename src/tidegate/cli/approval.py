@@ -73,14 +73,16 @@ def _to_json(one: ApprovalRequest) -> dict[str, object]:
 def approve(number: int, by: str) -> None:
     """Approve and carry out what another person proposed."""
 
-    async def run(deps: ReleaseDeps) -> ApprovalRequest:
+    async def run(deps: ReleaseDeps) -> commands.Approved:
         found = await _open(deps, number)
         out.print(f"{plain(words_of(found))}: {plain(found.subject)}. {plain(found.why)}", soft_wrap=True)
         person = await proven(deps, by, StaffPermission.APPROVE)
         return await commands.approve(deps, found.business_id, number, person_id=person.member.id, by=actor_of(person))
 
     done = with_release_deps(run)
-    out.print(f"[green]✓[/] approved and done; proposed by {plain(done.asked_by_name)}.")
+    out.print(f"[green]✓[/] approved and done; proposed by {plain(done.request.asked_by_name)}.")
+    if done.link:
+        out.print(f"No mail is sent here; give them this link: {plain(done.link)}", soft_wrap=True)
 
 
 @approval.command()

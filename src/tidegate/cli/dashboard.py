@@ -13,7 +13,6 @@ from tidegate.infra.db import Database
 from tidegate.member import entrance
 from tidegate.member.model import email_in
 from tidegate.member.permission import Role
-from tidegate.member.team import has_owner, invite_owner
 
 
 @click.group()
@@ -43,18 +42,10 @@ def link(role: str) -> None:
 @by_option
 @speaks_plainly
 def invite(business_id: str, email: str, why: str | None, by: str | None) -> None:
-    """Invite the owner of a business: sends a mail, and prints the link for where no mail is sent. Another owner needs
-    an approver in live mode.
+    """Invite an owner of a business: sends a mail, and prints the link for where no mail is sent. In live mode an
+    approver approves it.
     """
-    settings = running_settings()
-
-    async def first(db: Database) -> str | None:
-        if await has_owner(db, business_id):
-            return None
-        return await invite_owner(db, settings.base_url, business_id, email)
-
-    url = run_on_database(settings, first)
-    click.echo(url or released(known("merchant.owner", business_id, email_in(email), why=why), by=by))
+    click.echo(released(known("merchant.owner", business_id, email_in(email), why=why), by=by))
 
 
 @dashboard.command("reset-factors")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, BinaryIO
@@ -19,8 +20,8 @@ from tidegate.cli.merchant_cards import cards
 from tidegate.cli.merchant_keys import key_json, keys, show_facts, state_of
 from tidegate.cli.merchant_webhooks import clock_of, webhook_deps_of
 from tidegate.cli.operator import words
-from tidegate.cli.release import by_option, known, released, why_option
-from tidegate.cli.webhook import SHOWN_ONCE
+from tidegate.cli.release import by_option, known, released, released_all, why_option
+from tidegate.cli.webhook import SHOWN_ONCE, adding, changing
 from tidegate.core.clock import Clock, SystemClock
 from tidegate.core.fee import DEFAULT_FEE_RULES, FeeOnRefund, FeeRule
 from tidegate.core.method import PRICED, priced_in
@@ -30,10 +31,11 @@ from tidegate.infra.db import Database
 from tidegate.merchant import commands, logo
 from tidegate.merchant.field import EmailAddress, PersonName
 from tidegate.merchant.model import ApiKey, Business, BusinessStatus, NamePolicy
-from tidegate.release.arguments import PriceArguments, SettingArguments
+from tidegate.release.arguments import EndpointChanges, PriceArguments, SettingArguments
+from tidegate.release.commands import ReleaseWish
+from tidegate.release.model import ReleaseDeps
 from tidegate.webhook import commands as webhooks
-from tidegate.webhook.commands import WebhookDeps
-from tidegate.webhook.model import WithSecret
+from tidegate.webhook.model import Endpoint, EndpointStatus, NewEndpoint, WithSecret
 
 _PERCENT = re.compile(r"\d{1,3}(\.\d{1,2})?", re.ASCII)
 
@@ -147,7 +149,7 @@ def set_(
     # One byte over the limit shows that the file is too large; an endless file is not read.
     picture = logo_file.read(logo.BYTES_MAX + 1) if logo_file else None
 
-    async def run(db: Database) -> tuple[Business, dict[str, str]]:
+    async def run(db: Database) -> Business:
         # Everything that can be refused first, before any change.
         if url is not None:
             await webhooks.refuse_forbidden(webhook_deps_of(settings, db).guard, url)
@@ -159,18 +161,27 @@ def set_(
         business = await _change(db, business_id, changes, now)
         if reason:
             business = await commands.suspend(db, business_id, reason, by=OPERATOR, now=now)
-        return business, await _set_webhook_url(webhook_deps_of(settings, db), business_id, url, now) if url else {}
+        return business
 
-    business, secrets = run_on_database(settings, run)
-    if widening.changes:
-        done = released(
-            known("merchant.settings", business_id, business_id, why=why, arguments=widening), by=by, as_json=as_json,
-            shown=secrets,
-        )  # fmt: skip
-        assert isinstance(done, Business)
-        business = done
+    business = run_on_database(settings, run)
+    finds = [known("merchant.settings", business_id, business_id, why=why, arguments=widening)]
+    finds = [*finds[: bool(widening.changes)], *([_sending_to(business_id, url, why)] if url else [])]
+    business, secrets = _outcome(business, released_all(finds, by=by, as_json=as_json) if finds else [])
     notes = [note_on(changes["accent"]), SHOWN_ONCE if "webhookSecret" in secrets else ""]
     show_facts({**_business_json(business, []), **secrets}, as_json, note="\n".join(note for note in notes if note))
+
+
+def _outcome(business: Business, done: list[object]) -> tuple[Business, dict[str, str]]:
+    """The business as it now is, and what is shown of its endpoint."""
+    secrets: dict[str, str] = {}
+    for one in done:
+        if isinstance(one, Business):
+            business = one
+        elif isinstance(one, WithSecret):
+            secrets = {"webhookUrl": one.endpoint.url, "webhookSecret": one.secret}
+        elif isinstance(one, Endpoint):
+            secrets = {"webhookUrl": one.url}
+    return business, secrets
 
 
 async def _change(db: Database, business_id: str, changes: dict[str, Any], now: datetime) -> Business:
@@ -208,11 +219,17 @@ def _widening(changes: dict[str, Any]) -> tuple[SettingArguments, dict[str, Any]
     )
 
 
-async def _set_webhook_url(webhook_deps: WebhookDeps, business_id: str, url: WebUrl, now: datetime) -> dict[str, str]:
-    made = await webhooks.set_webhook_url(webhook_deps, business_id, url, by=OPERATOR, now=now)
-    if isinstance(made, WithSecret):
-        return {"webhookUrl": made.endpoint.url, "webhookSecret": made.secret}
-    return {"webhookUrl": made.url}
+def _sending_to(business_id: str, url: WebUrl, why: str | None) -> Callable[[ReleaseDeps], Awaitable[ReleaseWish]]:
+    """The specification's single webhook URL is the first endpoint."""
+
+    async def find(deps: ReleaseDeps) -> ReleaseWish:
+        endpoints = await webhooks.list_all(deps.db, business_id)
+        if not endpoints:
+            return await adding(business_id, NewEndpoint(url=str(url)), why=why)(deps)
+        wanted = EndpointChanges(url=str(url), status=EndpointStatus.ENABLED)
+        return await changing(business_id, endpoints[0].id, wanted, why=why)(deps)
+
+    return find
 
 
 @merchant.command()

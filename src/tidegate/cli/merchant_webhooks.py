@@ -41,11 +41,16 @@ class WebhookCommand:
     wall: datetime
 
 
-def visit(business_id: str | None, work: Callable[[WebhookCommand], Awaitable[T]]) -> T:
+def business_or_seeded(business_id: str | None) -> str:
     settings = settings_module.from_environment()
     chosen = business_id or seeded(settings).get("businessId")
     if not chosen:
         fail(f"Give the business with --business; there is no {settings.home / FILE_NAME} with a default.")
+    return chosen
+
+
+def visit(business_id: str | None, work: Callable[[WebhookCommand], Awaitable[T]]) -> T:
+    settings, chosen = settings_module.from_environment(), business_or_seeded(business_id)
 
     async def run(db: Database) -> T:
         await merchants.get(db, chosen)

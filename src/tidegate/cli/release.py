@@ -8,6 +8,7 @@ from typing import TypeVar
 import click
 import msgspec
 
+from tidegate import settings as settings_module
 from tidegate.audit import model as audit_model
 from tidegate.audit.model import OPERATOR, Actor
 from tidegate.cli.console import fail, out, print_json
@@ -44,8 +45,11 @@ def with_release_deps(work: Callable[[ReleaseDeps], Awaitable[T]]) -> T:
         runtime = Runtime.on(db, settings)
         await runtime.initialise()
         return await work(
-            ReleaseDeps(runtime.deps, runtime.clock, settings.mode, settings.base_url, settings.console_address)
-        )
+            ReleaseDeps(
+                runtime.deps, runtime.clock, settings.mode, settings.base_url, settings.console_address,
+                webhooks=lambda: webhook_deps_of(settings_module.from_environment(), db),
+            )
+        )  # fmt: skip
 
     return run_on_database(settings, run)
 

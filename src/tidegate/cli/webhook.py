@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import click
 from rich.table import Table
 
+from tidegate import settings as settings_module
 from tidegate.audit.model import OPERATOR
 from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
-from tidegate.cli.merchant_webhooks import WebhookCommand, business_option, visit
+from tidegate.cli.merchant_webhooks import WebhookCommand, business_option, business_or_seeded, visit
+from tidegate.cli.release import by_option, released, why_option
+from tidegate.core.ids import Mode
 from tidegate.infra.address import WebUrl
 from tidegate.infra.http.read import read
 from tidegate.infra.timestamp import to_iso
+from tidegate.merchant import commands as merchants
+from tidegate.release.arguments import EndpointArguments, EndpointChanges
+from tidegate.release.commands import ReleaseWish
+from tidegate.release.model import ReleaseDeps
 from tidegate.webhook import commands, wire
 from tidegate.webhook.model import (
     EVENTS_ALWAYS,
@@ -22,6 +30,7 @@ from tidegate.webhook.model import (
     Delivery,
     Endpoint,
     EndpointStatus,
+    NewEndpoint,
     WithSecret,
 )
 
@@ -76,19 +85,45 @@ def list_(business_id: str | None, as_json: bool) -> None:
 @click.option("--description", help="Your own text, shown in lists.")
 @rate_option
 @business_option
+@why_option
+@by_option
 @as_json_option
 @speaks_plainly
-def add(url: str, business_id: str | None, as_json: bool, **options: Any) -> None:
-    """Create an endpoint for URL. Its signing secret is shown only once."""
+def add(*, url: str, business_id: str | None, why: str | None, by: str | None, as_json: bool, **options: Any) -> None:
+    """Create an endpoint for URL. Its signing secret is shown only once. In live mode an approver approves it, and the
+    merchant makes the secret by rotating it.
+    """
     request = read(_wire_names(url=url, **options), wire.CreateEndpoint)
+    made = released(adding(business_or_seeded(business_id), wire.new_endpoint_from(request), why=why), by=by,
+                    as_json=as_json)  # fmt: skip
+    assert isinstance(made, WithSecret)
+    _show(wire.record_with_secret(made), as_json, note=SHOWN_ONCE)
 
-    async def run(here: WebhookCommand) -> WithSecret:
-        await commands.refuse_forbidden(here.webhook_deps.guard, request.url)
-        async with here.webhook_deps.db.transaction() as tx:
-            new = wire.new_endpoint_from(request)
-            return await commands.create(tx, here.webhook_deps.vault, here.business_id, new, by=OPERATOR, now=here.now)
 
-    _show(wire.record_with_secret(visit(business_id, run)), as_json, note=SHOWN_ONCE)
+def adding(business_id: str, new: NewEndpoint, *, why: str | None) -> Callable[[ReleaseDeps], Awaitable[ReleaseWish]]:
+    async def find(deps: ReleaseDeps) -> ReleaseWish:
+        await merchants.get(deps.db, business_id)
+        await commands.refuse_forbidden(deps.webhooks().guard, WebUrl(new.url))
+        wanted = EndpointArguments(
+            url=new.url, events=new.events, description=new.description, rate_per_second=new.rate_per_second
+        )
+        return ReleaseWish(command="webhook.add", business_id=business_id, subject=new.url, why=why, arguments=wanted)
+
+    return find
+
+
+def changing(
+    business_id: str, endpoint_id: str, wanted: EndpointChanges, *, why: str | None
+) -> Callable[[ReleaseDeps], Awaitable[ReleaseWish]]:
+    async def find(deps: ReleaseDeps) -> ReleaseWish:
+        await commands.get(deps.db, business_id, endpoint_id)
+        if wanted.url is not None:
+            await commands.refuse_forbidden(deps.webhooks().guard, WebUrl(wanted.url))
+        return ReleaseWish(
+            command="webhook.change", business_id=business_id, subject=endpoint_id, why=why, arguments=wanted
+        )
+
+    return find
 
 
 @webhook.command(name="set")
@@ -104,28 +139,60 @@ def add(url: str, business_id: str | None, as_json: bool, **options: Any) -> Non
 )
 @rate_option
 @business_option
+@why_option
+@by_option
 @as_json_option
 @speaks_plainly
 def set_(
-    endpoint_id: str, business_id: str | None, as_json: bool, no_events: bool, events: tuple[str, ...], **options: Any
+    *,
+    endpoint_id: str,
+    business_id: str | None,
+    why: str | None,
+    by: str | None,
+    as_json: bool,
+    no_events: bool,
+    events: tuple[str, ...],
+    **options: Any,
 ) -> None:
-    """Change an endpoint. Given events replace the previous ones."""
+    """Change an endpoint. Given events replace the previous ones. In live mode another address, other events and
+    enabling it need an approver.
+    """
     if no_events and events:
         fail("--event and --no-events contradict each other.")
     asked = _wire_names(events=events, **options) | ({"events": list(EVENTS_ALWAYS)} if no_events else {})
     if not asked:
         fail("Nothing to change; `tidegate webhook set --help` lists the settings.")
-    changes = wire.changes_from(read(asked, wire.ChangeEndpoint))
+    widening, changes = _widening(wire.changes_from(read(asked, wire.ChangeEndpoint)))
 
     async def run(here: WebhookCommand) -> Endpoint:
-        await commands.get(here.webhook_deps.db, here.business_id, endpoint_id)
-        if "url" in changes:
-            await commands.refuse_forbidden(here.webhook_deps.guard, WebUrl(changes["url"]))
+        # What can be refused first, before any change.
+        found = await commands.get(here.webhook_deps.db, here.business_id, endpoint_id)
+        if widening.url is not None:
+            await commands.refuse_forbidden(here.webhook_deps.guard, WebUrl(widening.url))
+        if not changes:
+            return found
         return await commands.change(
             here.webhook_deps.db, here.business_id, endpoint_id, changes, by=OPERATOR, now=here.now
         )
 
-    _show(wire.record_of(visit(business_id, run)), as_json)
+    endpoint = visit(business_id, run)
+    if widening.changes:
+        find = changing(endpoint.business_id, endpoint_id, widening, why=why)
+        done = released(find, by=by, as_json=as_json)
+        assert isinstance(done, Endpoint)
+        endpoint = done
+    _show(wire.record_of(endpoint), as_json)
+
+
+def _widening(changes: dict[str, Any]) -> tuple[EndpointChanges, dict[str, Any]]:
+    """What sends data elsewhere, and the rest."""
+    names = {name for name in ("url", "events", "status") if name in changes}
+    if changes.get("status") == EndpointStatus.DISABLED:
+        names.discard("status")
+    return (
+        EndpointChanges(**{name: changes[name] for name in names}),
+        {name: value for name, value in changes.items() if name not in names},
+    )
 
 
 @webhook.command()
@@ -134,7 +201,9 @@ def set_(
 @as_json_option
 @speaks_plainly
 def rotate(endpoint_id: str, business_id: str | None, as_json: bool) -> None:
-    """Create a new secret. The old one also signs for 24 hours."""
+    """Create a new secret. The old one also signs for 24 hours. In live mode the merchant does it in its dashboard."""
+    if settings_module.from_environment().mode is Mode.LIVE:
+        fail("In live mode the secret is the merchant's alone: it rotates it in its dashboard or by the API.")
 
     async def run(here: WebhookCommand) -> WithSecret:
         async with here.webhook_deps.db.transaction() as tx:

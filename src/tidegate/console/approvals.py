@@ -34,12 +34,12 @@ class ApprovalPages:
     async def show(self, visitor: ConsoleVisitor) -> Html:
         return await self._page(visitor, None)
 
-    async def _page(self, visitor: ConsoleVisitor, wrong: Refusal | None) -> Html:
+    async def _page(self, visitor: ConsoleVisitor, wrong: Refusal | None, *, link: str = "") -> Html:
         async with self.shell.db.connection() as tx:
             waiting = await store.list_of_staff(tx, is_open=True, limit=PAGE)
             decided = await store.list_of_staff(tx, is_open=False, limit=PAGE)
         return self.shell.page(
-            visitor, "staff_approvals.html", title="Approvals", section="Approvals", wrong=wrong,
+            visitor, "staff_approvals.html", title="Approvals", section="Approvals", wrong=wrong, link=link,
             status=409 if wrong else 200, waiting=[_shown(one) for one in waiting if one.is_open(visitor.now)],
             decided=[_shown(one) for one in decided],
         )  # fmt: skip
@@ -47,11 +47,13 @@ class ApprovalPages:
     async def approve(self, visitor: ConsoleVisitor) -> Html:
         business_id, approval_id = _key_in(visitor)
         try:
-            await releases.approve(
+            done = await releases.approve(
                 self.deps, business_id, approval_id, person_id=visitor.staff.member.id, by=visitor.by
             )
         except (Conflict, Invalid, InsufficientBalance, RefundExceedsAvailable) as wrong:
             return await self._page(visitor, wrong)
+        if done.link:
+            return await self._page(visitor, None, link=done.link)
         return self.shell.to("/approvals?said=approved")
 
     async def decline(self, visitor: ConsoleVisitor) -> Html:

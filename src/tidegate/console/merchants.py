@@ -16,8 +16,9 @@ from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, 
 from tidegate.core.fee import DEFAULT_FEE_RULES, fee_on
 from tidegate.core.method import PRICED, priced_in
 from tidegate.core.money import Currency, Money
+from tidegate.infra.db import Tx
 from tidegate.infra.page.response import Html
-from tidegate.member.team import invite_owner
+from tidegate.member.model import email_in
 from tidegate.member.view_as import view_link
 from tidegate.merchant import card_pause, card_pause_store, commands
 from tidegate.merchant.field import EmailAddress, PersonName
@@ -25,6 +26,7 @@ from tidegate.merchant.model import Business, KeyKind
 from tidegate.release import commands as releases
 from tidegate.release.arguments import PriceArguments, SettingArguments, percent_of
 from tidegate.staff.permission import StaffPermission
+from tidegate.webhook import store as webhook_store
 
 PAGE = 50
 SINCE = timedelta(days=30)
@@ -56,35 +58,49 @@ class MerchantPages:
         )  # fmt: skip
 
     async def create(self, visitor: ConsoleVisitor) -> Html:
-        """The keys are shown to the owner, who makes them in the dashboard; they are not shown here."""
+        """The keys are shown to the owner, who makes them in the dashboard; they are not shown here. The owner has all
+        rights, so the invitation is approved by another person.
+        """
         name, email = visitor.form.get("name", "").strip(), visitor.form.get("email", "").strip()
         try:
             _check_new(name, email)
         except Invalid as wrong:
             return await self._list(visitor, wrong)
-        new = await commands.create(self.shell.db, name=name, email=email, mode=self.shell.mode, now=visitor.now)
-        await commands.change(self.shell.db, new.business.id, {}, by=visitor.by, now=visitor.now)
-        url = await invite_owner(self.shell.db, self.base_url, new.business.id, email)
-        return await self.page(visitor, new.business.id, link=url)
+
+        async def act(tx: Tx) -> str:
+            new = await commands.create_in(tx, name=name, email=email, mode=self.shell.mode, now=visitor.now)
+            business_id = new.business.id
+            version = await releases.version_of(tx, "merchant.owner", business_id, email)
+            proposal = releases.proposal_of(
+                "merchant.owner", business_id, email_in(email), version, why="the first owner of a new merchant",
+                asked_by=visitor.staff.member.id,
+            )  # fmt: skip
+            await releases.propose(tx, proposal, by=visitor.by, now=visitor.now)
+            return f"/merchants/{business_id}?said=created"
+
+        return await self.shell.once(visitor, act)
 
     async def show(self, visitor: ConsoleVisitor) -> Html:
         return await self.page(visitor, visitor.request.path["business"])
 
     async def page(
-        self, visitor: ConsoleVisitor, business_id: str, wrong: Refusal | None = None, *, link: str = "",
-        view: str = "",
-    ) -> Html:  # fmt: skip
+        self, visitor: ConsoleVisitor, business_id: str, wrong: Refusal | None = None, *, view: str = ""
+    ) -> Html:
         business = await commands.get(self.shell.db, business_id)
         async with self.shell.db.connection() as tx:
             version = await releases.version_of(tx, "merchant.settings", business_id, business_id)
-            proposed = await approval_store.list_about(tx, business_id, business_id)
+            proposed = await approval_store.list_of_business(tx, business_id)
             wallets = await merchant_store.list_wallets(tx, business_id)
             paused = await card_pause_store.find_open(tx, business_id)
+            endpoints = [
+                (one, await releases.version_of(tx, "webhook.change", business_id, one.id))
+                for one in await webhook_store.list_all(tx, business_id)
+            ]
         keys = [one for one in await commands.keys_of(self.shell.db, business_id) if one.is_valid_at(visitor.now)]
         return self.shell.page(
             visitor, "merchant.html", title=business.name, section="Merchants", business=business, version=version,
             proposed=proposed, wallets=wallets, paused=paused, keys=[key for key in keys if key.kind is KeyKind.SECRET],
-            prices=prices_of(business), wrong=wrong, link=link, view=view,
+            prices=prices_of(business), wrong=wrong, view=view, endpoints=endpoints,
             status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409,
             currencies=sorted({currency.value for currency, _ in DEFAULT_FEE_RULES}),
             methods=[method.value for method in PRICED],

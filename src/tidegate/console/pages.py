@@ -10,6 +10,7 @@ from tidegate.console.approvals import ApprovalPages
 from tidegate.console.bank_pages import BankPages
 from tidegate.console.book_pages import BookPages
 from tidegate.console.document_pages import DocumentPages
+from tidegate.console.endpoint_pages import EndpointPages
 from tidegate.console.fence import Fence, fenced
 from tidegate.console.find import ConsoleSearch
 from tidegate.console.held import HeldPages
@@ -56,12 +57,13 @@ class Console:
         self.gate = StaffGate(self.shell)
         self.fence = Fence(urlsplit(settings.console_url).hostname, settings.console_networks)
         accounts, merchants = AccountPages(self.shell), MerchantPages(self.shell, settings.base_url)
-        releases = ReleaseDeps(payment_deps, clock, settings.mode, settings.base_url, url)
+        releases = ReleaseDeps(payment_deps, clock, settings.mode, settings.base_url, url, webhooks=lambda: deps)
         self.table: list[ConsoleRoute] = [
             *Overview(self.shell).routes(),
             *ConsoleSearch(self.shell).routes(),
             *merchants.routes(),
             *MerchantRightPages(self.shell, merchants).routes(),
+            *EndpointPages(self.shell, merchants, deps).routes(),
             *ApprovalPages(self.shell, releases).routes(),
             *accounts.routes(),
             *DocumentPages(self.shell, accounts).routes(),

@@ -31,6 +31,7 @@ SAID = {
     "approved": "Approved and done.",
     "declined": "Declined; nothing was done.",
     "done": "Done.",
+    "created": "Created. The invitation of its owner waits for one of the approvers.",
 }
 
 

@@ -203,11 +203,6 @@ def _refuse_above(own: Role, wanted: Role) -> None:
         raise AccessDenied(f"as {own.value} you cannot give, change or take the role {wanted.value}")
 
 
-async def has_owner(db: Database, business_id: str) -> bool:
-    async with db.connection() as tx:
-        return Role.OWNER in await team_store.list_roles(tx, business_id)
-
-
 async def invite_owner(
     db: Database, base_url: str, business_id: str, email: str, *, by: Actor = audit_model.OPERATOR,
     also: Also = nothing_else,

@@ -40,12 +40,16 @@ class NewKey:
 
 async def create(db: Database, *, name: str, email: str, mode: ids.Mode, now: datetime) -> NewBusiness:
     async with db.transaction() as tx:
-        business = await store.insert_business(
-            tx, business_id=ids.new_business_id(), code=ids.new_business_code(), name=name, email=email, now=now
-        )
-        secret_key, public_key = ids.new_secret_key(mode), ids.new_public_key(mode)
-        await _add_key(tx, business.id, KeyKind.SECRET, secret_key, now)
-        await _add_key(tx, business.id, KeyKind.PUBLIC, public_key, now)
+        return await create_in(tx, name=name, email=email, mode=mode, now=now)
+
+
+async def create_in(tx: Tx, *, name: str, email: str, mode: ids.Mode, now: datetime) -> NewBusiness:
+    business = await store.insert_business(
+        tx, business_id=ids.new_business_id(), code=ids.new_business_code(), name=name, email=email, now=now
+    )
+    secret_key, public_key = ids.new_secret_key(mode), ids.new_public_key(mode)
+    await _add_key(tx, business.id, KeyKind.SECRET, secret_key, now)
+    await _add_key(tx, business.id, KeyKind.PUBLIC, public_key, now)
     return NewBusiness(business, secret_key, public_key)
 
 

@@ -14,6 +14,7 @@ from tidegate.merchant.key_terms import KeyWish
 from tidegate.merchant.model import KeyPrint
 from tidegate.refund.model import RefundRate
 from tidegate.staff.permission import StaffRole
+from tidegate.webhook.model import EndpointStatus
 
 _RATES = {RefundRate.CREDIT: "the rate of its credit", RefundRate.TODAY: "today's rate"}
 
@@ -82,6 +83,27 @@ class RateArguments(msgspec.Struct, frozen=True, kw_only=True):
 
 class ImportArguments(msgspec.Struct, frozen=True, kw_only=True):
     rates: list[RateArguments]
+
+
+class EndpointArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """A new endpoint. Its secret is the merchant's, who makes one by rotating it."""
+
+    url: str
+    events: tuple[str, ...]
+    description: str | None = None
+    rate_per_second: int
+
+
+class EndpointChanges(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Where a merchant's data is sent, and which. What is absent stays."""
+
+    url: str | None = None
+    events: tuple[str, ...] | None = None
+    status: EndpointStatus | None = None
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        return {name: value for name, value in msgspec.structs.asdict(self).items() if value is not None}
 
 
 class StaffArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -156,6 +178,12 @@ def refund_words(wanted: RefundWish) -> str:
 
 def payout_words(wanted: PayoutArguments) -> str:
     return f"Pay {wanted.amount} by the bank to the account that ends in {wanted.account_ends}"
+
+
+def endpoint_words(wanted: EndpointChanges) -> str:
+    shown = (f"{name} {_shown(list(value) if isinstance(value, tuple) else value)}"
+             for name, value in wanted.changes.items())  # fmt: skip
+    return f"Send a merchant's events elsewhere: {', '.join(shown)}"
 
 
 def _shown(value: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 
@@ -60,9 +61,13 @@ def proposal_of(
     )  # fmt: skip
 
 
-async def approve(
-    deps: ReleaseDeps, business_id: str, approval_id: int, *, person_id: str, by: Actor
-) -> ApprovalRequest:
+class Approved(NamedTuple):
+    request: ApprovalRequest
+    # Of an invitation, where no mail is sent: it is given to the person by another way.
+    link: str | None
+
+
+async def approve(deps: ReleaseDeps, business_id: str, approval_id: int, *, person_id: str, by: Actor) -> Approved:
     """Runs once. Void once its subject has changed. Audited with both names."""
     async with deps.db.transaction() as tx:
         found = await open_request(tx, business_id, approval_id, CONSOLE, by=person_id, now=deps.clock.now())
@@ -85,8 +90,8 @@ async def approve(
     run = ReleaseRun(
         deps, business_id, found.subject, found.why, found.asked_at, Actor(f"staff/{found.asked_by}"), by, now, decide
     )
-    await release.run(run, arguments)
-    return found
+    made = await release.run(run, arguments)
+    return Approved(found, made if isinstance(made, str) and release.makes_link and deps.payment.mail is None else None)
 
 
 async def decline(

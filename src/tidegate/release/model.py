@@ -17,6 +17,7 @@ from tidegate.infra.also import Also
 from tidegate.infra.db import Database, Tx
 from tidegate.rail.deps import PaymentDeps
 from tidegate.staff.permission import StaffPermission
+from tidegate.webhook.commands import WebhookDeps
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class ReleaseDeps:
     # Where merchants' people sign in, and where the staff do.
     base_url: str
     console_url: str
+    # Opened where a release needs the keys that secrets are encrypted with.
+    webhooks: Callable[[], WebhookDeps]
 
     @property
     def db(self) -> Database:
@@ -69,3 +72,5 @@ class Release:
     permission: StaffPermission = StaffPermission.PROPOSE
     # About no merchant.
     is_of_platform: bool = False
+    # Its result is the link of an invitation.
+    makes_link: bool = False

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import msgspec
+
 from tidegate.account import commands as accounts
 from tidegate.core.fee import FeeRule
 from tidegate.core.method import priced_in
+from tidegate.infra.address import WebUrl
 from tidegate.member import team
 from tidegate.merchant import commands as merchants
 from tidegate.merchant.key_terms import terms_of
 from tidegate.release.arguments import (
     ApprovalArguments,
+    EndpointArguments,
+    EndpointChanges,
     KeyArguments,
     NoArguments,
     PriceArguments,
@@ -21,6 +26,8 @@ from tidegate.release.arguments import (
 )
 from tidegate.release.model import ReleaseRun
 from tidegate.staff import commands as staff
+from tidegate.webhook import commands as webhooks
+from tidegate.webhook.model import NewEndpoint
 
 
 async def approve_account(run: ReleaseRun, wanted: ApprovalArguments) -> object:
@@ -63,6 +70,20 @@ async def roll_key(run: ReleaseRun, wanted: RollArguments) -> object:
         return await merchants.replace_key(
             tx, run.business_id, wanted.key_id, wanted.secret, overlap=overlap, by=run.by, now=run.now
         )
+
+
+async def add_endpoint(run: ReleaseRun, wanted: EndpointArguments) -> object:
+    deps, new = run.deps.webhooks(), NewEndpoint(**msgspec.structs.asdict(wanted))
+    await webhooks.refuse_forbidden(deps.guard, WebUrl(wanted.url))
+    async with run.deps.db.transaction() as tx:
+        await run.also(tx)
+        return await webhooks.create(tx, deps.vault, run.business_id, new, by=run.by, now=run.now)
+
+
+async def change_endpoint(run: ReleaseRun, wanted: EndpointChanges) -> object:
+    if wanted.url is not None:
+        await webhooks.refuse_forbidden(run.deps.webhooks().guard, WebUrl(wanted.url))
+    return await webhooks.change(run.deps.db, run.business_id, run.subject, wanted.changes, **run.common)
 
 
 async def invite_owner(run: ReleaseRun, _: NoArguments) -> object:

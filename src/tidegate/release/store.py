@@ -71,6 +71,29 @@ async def version_of_keys(tx: Tx, business_id: str, _subject: str) -> int | None
     return found
 
 
+async def version_of_endpoints(tx: Tx, business_id: str, _url: str) -> int | None:
+    """Each endpoint that is made, and each that is deleted."""
+    found: int | None = await tx.fetchval(
+        """
+        SELECT (SELECT count(*) + count(deleted_at) FROM webhook_endpoint WHERE business_id = $1)
+          FROM business WHERE id = $1
+        """,
+        business_id,
+    )
+    return found
+
+
+async def version_of_endpoint(tx: Tx, business_id: str, endpoint_id: str) -> int | None:
+    found: int | None = await tx.fetchval(
+        """
+        SELECT (extract(epoch FROM updated_at) * 1000000)::bigint FROM webhook_endpoint
+         WHERE business_id = $1 AND id = $2 AND deleted_at IS NULL
+        """,
+        business_id, endpoint_id,
+    )  # fmt: skip
+    return found
+
+
 async def version_of_owners(tx: Tx, business_id: str, _email: str) -> int | None:
     found: int | None = await tx.fetchval(
         """

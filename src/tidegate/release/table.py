@@ -119,9 +119,17 @@ RELEASES: dict[str, Release] = {
     "merchant.roll": Release(
         arguments.RollArguments, store.version_of_keys, rights.roll_key, arguments.roll_words, _merchant_page
     ),
+    "webhook.add": Release(
+        arguments.EndpointArguments, store.version_of_endpoints, rights.add_endpoint,
+        lambda it: f"Send a merchant's events to another address: {', '.join(it.events)}", _merchant_page,
+    ),
+    "webhook.change": Release(
+        arguments.EndpointChanges, store.version_of_endpoint, rights.change_endpoint, arguments.endpoint_words,
+        _merchant_page,
+    ),
     "merchant.owner": Release(
         NoArguments, store.version_of_owners, rights.invite_owner,
-        lambda _: "Invite another owner of a merchant", _merchant_page,
+        lambda _: "Invite an owner of a merchant", _merchant_page, makes_link=True,
     ),
     "person.reset": Release(
         NoArguments, store.version_of_person, rights.reset_factors,
@@ -130,6 +138,7 @@ RELEASES: dict[str, Release] = {
     "staff.add": Release(
         arguments.StaffArguments, store.version_of_staff, rights.add_staff,
         lambda it: f"Add {it.name} as {it.role}", _staff_page, StaffPermission.STAFF, is_of_platform=True,
+        makes_link=True,
     ),
     "staff.remove": Release(
         NoArguments, store.version_of_staff, rights.remove_staff, lambda _: "Take the access of one of the staff",

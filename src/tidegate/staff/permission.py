@@ -17,7 +17,7 @@ class StaffPermission(StrEnum):
     SEE = "see merchants, money and queues"
     DOCUMENT = "open documents after saying why"
     BRAKE = "suspend merchants and accounts, pause cards"
-    CREATE = "create merchants and invite their owners"
+    CREATE = "create merchants and propose their owners"
     PROPOSE = "propose what lets money out or widens rights"
     APPROVE = "approve what another person proposed"
     ASK = "ask a rail again, resend, run jobs"

@@ -13,6 +13,7 @@ from tidegate.audit.model import Actor
 from tidegate.core import ids
 from tidegate.core.errors import Conflict, Invalid, NotFound, Problem
 from tidegate.infra.address import WebUrl
+from tidegate.infra.also import Also, nothing_else
 from tidegate.infra.db import Database, Tx
 from tidegate.infra.guard import Guard
 from tidegate.infra.http.operation import encode
@@ -100,10 +101,12 @@ async def get(db: Database, business_id: str, endpoint_id: str) -> Endpoint:
 
 
 async def change(
-    db: Database, business_id: str, endpoint_id: str, changes: Mapping[str, Any], *, by: Actor, now: datetime
-) -> Endpoint:
+    db: Database, business_id: str, endpoint_id: str, changes: Mapping[str, Any], *, by: Actor, now: datetime,
+    also: Also = nothing_else,
+) -> Endpoint:  # fmt: skip
     """Also resets the circuit of a failing endpoint."""
     async with db.transaction() as tx:
+        await also(tx)
         before = await store.lock(tx, business_id, endpoint_id) or _not_found()
         after = await store.update(tx, business_id, endpoint_id, changes, now=now) or _not_found()
         kept = {name: [getattr(before, name), getattr(after, name)] for name in changes}

@@ -1,0 +1,62 @@
+"""Where a merchant's events are sent: another address is proposed, sending is stopped by one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidegate.console.merchants import MerchantPages
+from tidegate.console.proposing import propose
+from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
+from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid
+from tidegate.infra.address import WebUrl
+from tidegate.infra.http.read import read
+from tidegate.infra.page.response import Html
+from tidegate.merchant import commands as merchants
+from tidegate.release import commands as releases
+from tidegate.release.arguments import EndpointArguments, EndpointChanges
+from tidegate.staff.permission import StaffPermission
+from tidegate.webhook import commands, wire
+from tidegate.webhook.commands import WebhookDeps
+from tidegate.webhook.model import EndpointStatus
+
+
+@dataclass(frozen=True)
+class EndpointPages:
+    shell: ConsoleShell
+    merchants: MerchantPages
+    deps: WebhookDeps
+
+    async def decide(self, visitor: ConsoleVisitor) -> Html:
+        """A new endpoint, or another address for one, which also enables it."""
+        business_id, endpoint_id = visitor.request.path["business"], visitor.form.get("endpoint", "")
+        await merchants.get(self.shell.db, business_id)
+        try:
+            new = wire.new_endpoint_from(read({"url": visitor.form.get("url", "").strip()}, wire.CreateEndpoint))
+            await commands.refuse_forbidden(self.deps.guard, WebUrl(new.url))
+            if endpoint_id:
+                await commands.get(self.shell.db, business_id, endpoint_id)
+                wanted = EndpointChanges(url=new.url, status=EndpointStatus.ENABLED)
+                return await propose(self.shell, visitor, "webhook.change", business_id, endpoint_id, arguments=wanted)
+            async with self.shell.db.connection() as tx:
+                version = await releases.version_of(tx, "webhook.add", business_id, new.url)
+            added = EndpointArguments(url=new.url, events=new.events, rate_per_second=new.rate_per_second)
+            return await propose(
+                self.shell, visitor, "webhook.add", business_id, new.url, arguments=added, version=version
+            )
+        except (Invalid, ChangedElsewhere, Conflict) as wrong:
+            return await self.merchants.page(visitor, business_id, wrong)
+
+    async def stop(self, visitor: ConsoleVisitor) -> Html:
+        business_id = visitor.request.path["business"]
+        changes = {"status": EndpointStatus.DISABLED}
+        await commands.change(
+            self.shell.db, business_id, visitor.form.get("endpoint", ""), changes, by=visitor.by, now=visitor.now
+        )
+        return self.shell.to(f"/merchants/{business_id}?said=done")
+
+    def routes(self) -> list[ConsoleRoute]:
+        at = "/merchants/{business}/endpoints"
+        return [
+            ConsoleRoute("POST", at, "proposeEndpoint", StaffPermission.PROPOSE, self.decide),
+            ConsoleRoute("POST", f"{at}/stop", "stopEndpoint", StaffPermission.BRAKE, self.stop),
+        ]
