@@ -68,8 +68,12 @@ async def test_a_notification_in_quarantine_is_closed_with_what_the_rail_said(
 ) -> None:
     body = credit(await inflows.number())
     await inflows.notify(body)
-    await inflows.notify({**body, "amountMinor": 1})
+    await inflows.notify({**body, "amount": "1"})
     [notice] = await command_line.json("quarantine", "list")
+    [differing] = notice["differences"]
+    assert differing == {"field": "amount", "first": body["amount"], "then": "1"}
+    page = (await operator.get("/suspense")).text
+    assert f"<td><mark>{differing['first']}</mark></td><td><mark>1</mark></td>" in page
     subject = f"{notice['rail']}/{notice['id']}"
     answer = await operator.send(
         "/suspense/quarantine/close", at="/suspense", subject=subject, why="the first is right"

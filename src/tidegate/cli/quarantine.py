@@ -36,14 +36,19 @@ def list_(limit: int, as_json: bool) -> None:
         print_json(
             [
                 {"rail": one.rail, "id": one.id, "why": one.note, "receivedAt": to_iso(one.received_at),
-                 "body": (one.body or b"").decode("utf-8", "replace")}
+                 "body": (one.body or b"").decode("utf-8", "replace"),
+                 "differences": [{"field": it.name, "first": it.first, "then": it.then}
+                                 for it in one.versions if it.differs]}
                 for one in found
             ]
         )  # fmt: skip
         return
-    table = Table("Rail", "Id", "Received", "Why")
+    table = Table("Rail", "Id", "Received", "Why", "What differs")
     for one in found:
-        table.add_row(one.rail, plain(one.id), f"{one.received_at:%Y-%m-%d %H:%M} UTC", plain(one.note or ""))
+        differing = "\n".join(f"{it.name}: {it.first or '–'} → {it.then or '–'}" for it in one.versions if it.differs)
+        table.add_row(
+            one.rail, plain(one.id), f"{one.received_at:%Y-%m-%d %H:%M} UTC", plain(one.note or ""), plain(differing)
+        )
     show_table(table, "[green]✓[/] No rail contradicts itself.")
 
 

@@ -48,6 +48,7 @@ class Overview:
                 if item.name != "Merchants"
             ],
             hours=hour_bars(hours),
+            by_hour=[(visitor.now - HOUR * (HOURS - at), number) for at, number in enumerate(hours)],
         )  # fmt: skip
 
     async def show_alarms(self, visitor: ConsoleVisitor) -> Html:

@@ -21,6 +21,7 @@ from tidegate.core.errors import NotFound, Unauthenticated
 from tidegate.core.money import ACCOUNT_OFFERS, Currency, Money
 from tidegate.dispute import commands as dispute
 from tidegate.intake import returns, store
+from tidegate.intake.contradiction import note_of
 from tidegate.intake.store import Recorded
 from tidegate.ledger import postings
 from tidegate.ledger.model import PLATFORM_BUSINESS_ID
@@ -291,7 +292,7 @@ async def _same_money_again(deps: PaymentDeps, event: RailEvent, ref: Notificati
         state = "suspense" if recorded.is_in_suspense else "done"
         await _note(deps, ref, state, "this transaction was notified before", now)
         return
-    contradiction = f"{transaction_id} was recorded as {recorded} and is now notified as {notified}"
+    contradiction = note_of(transaction_id, recorded, notified)
     log.error("a rail contradicts itself", rail=ref.rail, what=contradiction)
     await _quarantine(deps, ref, contradiction, now)
 

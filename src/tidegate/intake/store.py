@@ -9,6 +9,7 @@ import msgspec
 
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Tx, naming
+from tidegate.intake.contradiction import FieldVersions, versions_of
 from tidegate.ledger.model import Journal
 from tidegate.payment.change import Receipt
 from tidegate.rail.event import MoneyArrived
@@ -21,13 +22,23 @@ class QuarantinedNotice(NamedTuple):
     note: str | None
     received_at: datetime
     body: bytes | None
+    # What the rail sent first under this identifier, where that is the contradiction.
+    first: bytes | None
+
+    @property
+    def versions(self) -> list[FieldVersions]:
+        return versions_of(self.first, self.body, self.note)
 
 
 async def list_quarantined(tx: Tx, *, limit: int) -> list[QuarantinedNotice]:
     rows = await tx.fetch(
         """
-        SELECT rail, id, note, received_at, substr(body, 1, 16000) AS body FROM notification
-         WHERE state = 'quarantined' ORDER BY received_at LIMIT $1
+        SELECT notice.rail, notice.id, notice.note, notice.received_at, substr(notice.body, 1, 16000) AS body,
+               substr(earlier.body, 1, 16000) AS first
+          FROM notification AS notice
+          LEFT JOIN notification AS earlier ON earlier.rail = notice.rail AND notice.id ~ '#[0-9a-f]{16}$'
+                    AND earlier.id = left(notice.id, -17)
+         WHERE notice.state = 'quarantined' ORDER BY notice.received_at LIMIT $1
         """,
         limit,
     )
