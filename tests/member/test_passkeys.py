@@ -17,8 +17,10 @@ from member.authenticator import SoftAuthenticator
 from member.test_sign_in import GOOD, form, joined, mailed_link
 from serving import serving_app
 from tidegate import app
+from tidegate.core.errors import Conflict
 from tidegate.infra.http.application import Application
 from tidegate.member.permission import Role
+from tidegate.member.team import reset_factors_of
 from tidegate.settings import Settings
 
 OPTIONS = re.compile(r'data-passkey="([^"]+)"')
@@ -199,6 +201,33 @@ async def test_an_owner_resets_the_factors_of_a_member_and_mail_tells(
     browser = people.browser()
     await form(browser, "/dashboard/sign-in", email=keyholder.email, password=GOOD)
     assert (await browser.get(owner.path())).headers["location"] == ENROL
+
+
+async def test_a_reset_by_the_staff_waits_a_day_in_which_a_factor_that_is_used_keeps_them(
+    people: People, at_name: People, owner: SignedInPerson, keyholder: Keyholder
+) -> None:
+    end = "SELECT factors_end_at FROM person WHERE email = $1"
+
+    async def with_passkey() -> int:
+        browser = at_name.browser()
+        answer = keyholder.authenticator.get(await options_at(browser, "/dashboard/sign-in"))
+        return (await form(browser, "/dashboard/sign-in", passkey=answer)).status_code
+
+    at = await reset_factors_of(people.db, keyholder.email)
+    assert await people.admin.fetchval(end, keyholder.email) == at
+    assert await with_passkey() == 303
+    assert await people.admin.fetchval(end, keyholder.email) is None
+    subjects = [row["subject"] for row in await people.admin.fetch("SELECT subject FROM mail ORDER BY id")]
+    assert subjects[-2:] == ["Tidegate: your second factors will be removed", "Tidegate: your second factors stay"]
+    # The day has passed without one.
+    await reset_factors_of(people.db, keyholder.email)
+    await people.admin.execute("UPDATE person SET factors_end_at = now() WHERE email = $1", keyholder.email)
+    assert await with_passkey() == 422
+    browser = people.browser()
+    await form(browser, "/dashboard/sign-in", email=keyholder.email, password=GOOD)
+    assert (await browser.get(owner.path())).headers["location"] == ENROL
+    with pytest.raises(Conflict, match="no second factor"):
+        await reset_factors_of(people.db, keyholder.email)
 
 
 async def test_a_business_may_demand_two_steps_of_everybody(people: People, owner: SignedInPerson) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import click
 
 from tidegate.cli.console import fail, speaks_plainly
@@ -55,6 +57,11 @@ def invite(business_id: str, email: str, why: str | None, by: str | None) -> Non
 @click.confirmation_option(prompt="Have you made sure, by another way than e-mail, that this person asks for it?")
 @speaks_plainly
 def reset_factors(email: str, why: str | None, by: str | None) -> None:
-    """Remove passkeys, codes and recovery codes of a person who has lost them all. Mail tells that person."""
-    released(known("person.reset", "", email_in(email), why=why), by=by)
-    click.echo(f"{email} signs in with the password now, and sets up a second factor again.")
+    """Remove passkeys, codes and recovery codes of a person who has lost them all, 24 hours later. Mail tells that
+    person at once; a sign-in with one of them before then keeps them.
+    """
+    at = released(known("person.reset", "", email_in(email), why=why), by=by)
+    assert isinstance(at, datetime)
+    click.echo(
+        f"From {at:%Y-%m-%d %H:%M} UTC on, {email} signs in with the password and sets up a second factor again."
+    )

@@ -57,6 +57,7 @@ ACTIONS = {
     "suspense.assigned": ActionWords("gave money without an owner to this business"),
     "suspense.closed": ActionWords("closed money without an owner"),
     "suspense.returned": ActionWords("sent money without an owner back"),
+    "team.factors_end": ActionWords("decided to remove, in 24 hours, the second factors of", "/team"),
     "team.factors_reset": ActionWords("reset the second factors of", "/team"),
     "team.invited": ActionWords("invited", "/team"),
     "team.joined": ActionWords("joined the team"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from tidegate.mail.model import Mail, one_line
 from tidegate.member.permission import Role
 
@@ -36,6 +38,29 @@ def changed(email: str, *, what: str) -> Mail:
         subject=one_line(f"Tidegate: {what}"),
         paragraphs=(f"On your Tidegate account: {what}.",),
         closing="If it was not you, choose a new password at once and tell the owner of your business.",
+    )
+
+
+def factors_end(email: str, *, at: datetime) -> Mail:
+    """Sent at once, a day before."""
+    return Mail(
+        recipient=email,
+        subject="Tidegate: your second factors will be removed",
+        paragraphs=(
+            f"Tidegate was asked to remove your passkeys, the codes of your app and your recovery codes. It does so on "
+            f"{at:%d %B %Y at %H:%M} UTC.",
+            "From then on you sign in with your password, and set up a second factor again.",
+        ),
+        closing="If you did not ask for this, sign in with one of them before: they stay then. And tell Tidegate.",
+    )
+
+
+def factors_kept(email: str) -> Mail:
+    return Mail(
+        recipient=email,
+        subject="Tidegate: your second factors stay",
+        paragraphs=("One of your second factors was used, so none of them is removed.",),
+        closing="If it was not you, choose a new password at once and tell Tidegate.",
     )
 
 

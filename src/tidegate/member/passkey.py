@@ -28,7 +28,7 @@ from webauthn.helpers.structs import (
 from tidegate.core.errors import Conflict, Invalid, NotFound, Problem
 from tidegate.infra.db import Tx
 from tidegate.infra.page.site import Site
-from tidegate.member import challenge, passkey_store, session_store, store
+from tidegate.member import challenge, factor, passkey_store, session_store, store
 from tidegate.member.model import (
     PASSKEY_NAME_CHARS_MAX,
     PASSKEYS_MAX,
@@ -130,6 +130,8 @@ class Passkeys:
         is_owners = expected is None or (owner is not None and owner.id == expected.id)
         if passkey is None or owner is None or not is_owners or self.rp_id is None:
             raise _wrong()
+        if await factor.are_over(tx, owner.id, now=now):
+            raise _wrong()
         with _refusals():
             verified = webauthn.verify_authentication_response(
                 credential=given,
@@ -141,6 +143,7 @@ class Passkeys:
                 require_user_verification=True,
             )
         await passkey_store.note_use(tx, passkey, sign_count=verified.new_sign_count, now=now)
+        await factor.keep(tx, owner, now=now)
         return owner
 
     async def register(self, session: MemberSession, answer: str, name: str, scope: str) -> tuple[str, list[str]]:
@@ -166,6 +169,7 @@ class Passkeys:
                 sign_count=verified.sign_count, name=name_in(name), now=now,
             ):  # fmt: skip
                 raise Conflict("this passkey is registered already")
+            await factor.keep(tx, member, now=now)
             codes = [] if await store.count_recovery_codes(tx, member.id) else new_recovery_codes()
             if codes:
                 await store.replace_recovery_codes(tx, member.id, [hash_of_code(one) for one in codes])

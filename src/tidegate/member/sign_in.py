@@ -12,7 +12,7 @@ from tidegate.core.ids import PLATFORM_BUSINESS_ID
 from tidegate.infra.db import Database, Tx
 from tidegate.infra.vault import Vault
 from tidegate.mail import store as mail
-from tidegate.member import limit, message, password, session_store, store, totp
+from tidegate.member import factor, limit, message, password, session_store, store, totp
 from tidegate.member.model import (
     BROWSER_CHARS_MAX,
     FACTOR_FAILURES_MAX,
@@ -96,7 +96,8 @@ class SignIn:
             async with self.db.connection() as tx:
                 await store.set_password(tx, found[0].id, await self.hashing.hash(given))
         async with self.db.transaction() as tx:
-            return await self.open(tx, found[0], visit)
+            member = await factor.drop_due(tx, found[0], now=self.clock.now())
+            return await self.open(tx, member, visit)
 
     async def open(
         self, tx: Tx, member: Member, visit: Visit, *, is_complete: bool = False, viewed: str | None = None
@@ -192,10 +193,13 @@ class SignIn:
     async def _is_right_code(self, tx: Tx, member: Member, code: str) -> bool:
         now = self.clock.now()
         factors = await store.lock_factors(tx, member.id)
+        if await factor.are_over(tx, member.id, now=now):
+            return False
         # First, so that they work when the secret cannot be opened any more.
         if await store.use_recovery_code(tx, member.id, hash_of_code(code), now=now):
             left = await store.count_recovery_codes(tx, member.id)
             await self.tell(tx, member, f"a recovery code was used; {left} are left", now)
+            await factor.keep(tx, member, now=now)
             return True
         if factors.totp_secret is None:
             return False
@@ -203,6 +207,7 @@ class SignIn:
         step = totp.step_of(secret, code, after_step=factors.totp_step, now=now)
         if step is not None:
             await store.set_totp_step(tx, member.id, step)
+            await factor.keep(tx, member, now=now)
         return step is not None
 
     async def new_totp(self, session: MemberSession) -> str:
@@ -229,6 +234,7 @@ class SignIn:
             await store.set_totp(tx, session.member.id, self.vault.seal(secret, owner=session.member.id), step=step)
             await store.replace_recovery_codes(tx, session.member.id, [hash_of_code(one) for one in codes])
             await session_store.delete_others(tx, session.member.id, session.token_hash)
+            await factor.keep(tx, session.member, now=now)
             await self.tell(tx, session.member, "sign-in with a code of your app was switched on", now)
             return await self.raised(tx, session), codes
 

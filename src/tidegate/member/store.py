@@ -66,6 +66,22 @@ async def set_totp_step(tx: Tx, person_id: str, step: int) -> None:
     await tx.execute("UPDATE person SET totp_step = $2 WHERE id = $1", person_id, step)
 
 
+async def set_factors_end(tx: Tx, person_id: str, at: datetime | None) -> bool:
+    """False where nothing changes."""
+    done = await tx.fetchval(
+        """
+        UPDATE person SET factors_end_at = $2 WHERE id = $1 AND factors_end_at IS DISTINCT FROM $2 RETURNING true
+        """,
+        person_id, at,
+    )  # fmt: skip
+    return done is True
+
+
+async def find_factors_end(tx: Tx, person_id: str) -> datetime | None:
+    found: datetime | None = await tx.fetchval("SELECT factors_end_at FROM person WHERE id = $1", person_id)
+    return found
+
+
 async def delete_recovery_codes(tx: Tx, person_id: str) -> None:
     await tx.execute("DELETE FROM recovery_code WHERE person_id = $1", person_id)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from tidegate.audit import model as audit_model
 from tidegate.audit import store as audit
@@ -13,7 +14,7 @@ from tidegate.core.errors import AccessDenied, Conflict, Invalid, NotFound, Prob
 from tidegate.infra.also import Also, nothing_else
 from tidegate.infra.db import Database, Tx
 from tidegate.mail import store as mail
-from tidegate.member import message, passkey_store, password, session_store, store, team_store
+from tidegate.member import factor, message, password, session_store, store, team_store
 from tidegate.member.model import (
     INVITATION_LASTS,
     Invitation,
@@ -150,7 +151,7 @@ class Team:
                 raise Conflict("an owner's second factors are reset by the operator, not by another owner")
             if len(await session_store.list_memberships(tx, person_id)) > 1:
                 raise Conflict("this person belongs to another business too; the operator can reset their factors")
-            member = await drop_factors(tx, person_id)
+            member = await factor.drop(tx, person_id)
             if not member.has_second_factor:
                 raise Conflict("this person has no second factor")
             letter = message.factors_reset(member.email, by=f"{by.name} of {at.business_name}")
@@ -173,18 +174,6 @@ class Team:
     ) -> None:
         now = self.clock.now()
         await audit.insert(tx, at.business_id, by, action=action, subject=subject, details={"role": role}, now=now)
-
-
-async def drop_factors(tx: Tx, person_id: str) -> Member:
-    """The person as they were before."""
-    await store.lock_factors(tx, person_id)
-    member = await store.find(tx, person_id)
-    assert member is not None
-    await passkey_store.delete(tx, person_id, None)
-    await store.set_totp(tx, person_id, None, step=0)
-    await store.delete_recovery_codes(tx, person_id)
-    await session_store.delete_others(tx, person_id, None)
-    return member
 
 
 def _by(member: Member, origin: str) -> Actor:
@@ -232,8 +221,10 @@ async def invite_owner(
 
 async def reset_factors_of(
     db: Database, email: str, *, by: Actor = audit_model.OPERATOR, also: Also = nothing_else
-) -> None:
-    """By the operator: of anybody, also of an owner. The audit log of each of their businesses tells."""
+) -> datetime:
+    """By the operator: of anybody, also of an owner. When they end: a day later, and mail tells at once. The audit log
+    of each of their businesses tells.
+    """
     email, now = email_in(email), SystemClock().now()
     async with db.transaction() as tx:
         await also(tx)
@@ -241,10 +232,14 @@ async def reset_factors_of(
         if found is None:
             raise NotFound(f"no person signs in with {email}")
         person_id = found[0].id
-        await drop_factors(tx, person_id)
-        await mail.insert(tx, ids.PLATFORM_BUSINESS_ID, message.factors_reset(email, by="Tidegate"), now=now)
-        for at in await session_store.list_memberships(tx, person_id):
+        if not found[0].has_second_factor:
+            raise Conflict(f"{email} has no second factor; nothing is to be removed")
+        at = now + factor.WAIT
+        await store.set_factors_end(tx, person_id, at)
+        await mail.insert(tx, ids.PLATFORM_BUSINESS_ID, message.factors_end(email, at=at), now=now)
+        for one in await session_store.list_memberships(tx, person_id):
             await audit.insert(
-                tx, at.business_id, by, action="team.factors_reset", subject=person_id,
-                details={"role": at.role}, now=now,
+                tx, one.business_id, by, action="team.factors_end", subject=person_id,
+                details={"role": one.role}, now=now,
             )  # fmt: skip
+    return at

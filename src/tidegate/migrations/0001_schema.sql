@@ -499,14 +499,15 @@ GRANT SELECT, INSERT, DELETE ON mail_attachment TO tidegate_app;
 -- All times here are real ones: moving the clock of a sandbox ends no session.
 
 CREATE TABLE person (
-    id            text        CONSTRAINT person_pk PRIMARY KEY,
-    email         text        NOT NULL CONSTRAINT person_one_email UNIQUE,
-    name          text        NOT NULL,
-    password_hash text,
-    totp_secret   text,
-    totp_step     bigint      NOT NULL DEFAULT 0,
-    has_passkey   boolean     NOT NULL DEFAULT false,
-    created_at    timestamptz NOT NULL,
+    id             text        CONSTRAINT person_pk PRIMARY KEY,
+    email          text        NOT NULL CONSTRAINT person_one_email UNIQUE,
+    name           text        NOT NULL,
+    password_hash  text,
+    totp_secret    text,
+    totp_step      bigint      NOT NULL DEFAULT 0,
+    has_passkey    boolean     NOT NULL DEFAULT false,
+    factors_end_at timestamptz,
+    created_at     timestamptz NOT NULL,
     CONSTRAINT person_id_is_24_hex CHECK (id ~ '^[0-9a-f]{24}$'),
     CONSTRAINT person_email_is_a_lower_case_address
         CHECK (email = lower(email) AND email LIKE '%@%' AND length(email) BETWEEN 3 AND 254),
@@ -516,6 +517,7 @@ COMMENT ON TABLE person IS 'A person who signs in to the dashboard. Belongs to n
 COMMENT ON COLUMN person.password_hash IS 'argon2id; NULL for the people of a sandbox, who enter by a link.';
 COMMENT ON COLUMN person.totp_secret IS 'Encrypted; NULL until it is enrolled.';
 COMMENT ON COLUMN person.totp_step IS 'The newest time step whose code was used: a code works once.';
+COMMENT ON COLUMN person.factors_end_at IS 'When the second factors are removed, as the staff decided a day before; NULL once one was used.';
 COMMENT ON COLUMN person.has_passkey IS 'Whether passkey has a row of this person: read on every request.';
 
 CREATE TABLE passkey (

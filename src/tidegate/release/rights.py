@@ -93,8 +93,7 @@ async def invite_owner(run: ReleaseRun, _: NoArguments) -> object:
 
 
 async def reset_factors(run: ReleaseRun, _: NoArguments) -> object:
-    await team.reset_factors_of(run.deps.db, run.subject, by=run.by, also=run.also)
-    return run.subject
+    return await team.reset_factors_of(run.deps.db, run.subject, by=run.by, also=run.also)
 
 
 async def add_staff(run: ReleaseRun, added: StaffArguments) -> object:

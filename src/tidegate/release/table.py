@@ -133,7 +133,7 @@ RELEASES: dict[str, Release] = {
     ),
     "person.reset": Release(
         NoArguments, store.version_of_person, rights.reset_factors,
-        lambda _: "Remove all second factors of a person", lambda _: "/merchants", is_of_platform=True,
+        lambda _: "Remove all second factors of a person, 24 hours later", lambda _: "/merchants", is_of_platform=True,
     ),
     "staff.add": Release(
         arguments.StaffArguments, store.version_of_staff, rights.add_staff,
