@@ -137,7 +137,7 @@ async def list_trail(
         """
         SELECT business_id, id, actor, origin, action, subject, details::text AS details, created_at FROM audit
          WHERE ($1::text IS NULL OR business_id = $1) AND ($2 = '' OR subject = $2)
-           AND ($3::timestamptz IS NULL OR (created_at, id) < ($3, $4))
+           AND (created_at, id) < (coalesce($3::timestamptz, 'infinity'), $4)
          ORDER BY created_at DESC, id DESC LIMIT $5
         """,
         business_id, subject, before[0] if before else None, before[1] if before else 0, limit,

@@ -313,6 +313,8 @@ COMMENT ON COLUMN audit.actor IS 'key/ID for a caller of the API, person/ID for 
 COMMENT ON COLUMN audit.origin IS 'The address it came from, where there is one.';
 
 CREATE INDEX audit_by_subject ON audit (business_id, subject, id);
+-- The trail of all businesses, page by page: the console and its export.
+CREATE INDEX audit_by_time ON audit (created_at, id);
 CREATE INDEX audit_by_actor ON audit (business_id, actor, id);
 
 -- Written with each row, and worked off by the worker: rows commit in another order than their numbers.
