@@ -151,7 +151,7 @@ def nodes() -> Iterator[Nodes | None]:
         yield None
         return
     home = Path(tempfile.mkdtemp(prefix="tidegate-cluster-"))
-    started = Nodes(home, find_bin(), shards=4, durable=False)
+    started = Nodes(home, find_bin(), shards=2, durable=False)
     try:
         started.start()
         yield started

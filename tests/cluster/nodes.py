@@ -90,7 +90,7 @@ class Nodes:
             "-D",
             data,
             "-p",
-            str(_port(number)),
+            str(port_of(number)),
             "-c",
             f"unix_socket_directories={self.home}",
         ]
@@ -101,7 +101,7 @@ class Nodes:
     def kill_node(self, number: int) -> None:
         """As a machine that loses power."""
         process = self._processes.pop(number)
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
     def stop(self) -> None:
@@ -112,7 +112,7 @@ class Nodes:
         self._processes.clear()
 
     def url(self, database: str = "tidegate", number: int = 0) -> str:
-        return f"postgresql://{ROLE}@/{database}?host={self.home}&port={_port(number)}"
+        return f"postgresql://{ROLE}@/{database}?host={self.home}&port={port_of(number)}"
 
     async def make_database(self, name: str) -> str:
         """On every node, joined to one cluster."""
@@ -125,9 +125,9 @@ class Nodes:
             await node.execute("CREATE EXTENSION citus")
             await node.close()
         coordinator = await asyncpg.connect(self.url(name))
-        await coordinator.execute("SELECT citus_set_coordinator_host($1, $2)", str(self.home), _port(0))
+        await coordinator.execute("SELECT citus_set_coordinator_host($1, $2)", str(self.home), port_of(0))
         for number in range(1, NODES):
-            await coordinator.execute("SELECT citus_add_node($1, $2)", str(self.home), _port(number))
+            await coordinator.execute("SELECT citus_add_node($1, $2)", str(self.home), port_of(number))
         await coordinator.close()
         return self.url(name)
 
@@ -141,7 +141,7 @@ class Nodes:
             time.sleep(0.05)
 
 
-def _port(number: int) -> int:
+def port_of(number: int) -> int:
     return 5432 + number
 
 

@@ -1,0 +1,46 @@
+"""What an operator does with a cluster: migrates it again, asks the doctor about it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from cluster.nodes import NODES, Nodes
+from tidegate.core.ids import Mode
+from tidegate.deployment import commands as deployment
+from tidegate.doctor.cluster import examine_cluster
+from tidegate.infra.db import Database
+
+
+@pytest.fixture
+async def new_table(cluster: Nodes, admin: Any) -> AsyncIterator[str]:
+    """As a new version brings one."""
+    await admin.execute(
+        "CREATE TABLE novelty (business_id text NOT NULL, id text NOT NULL, PRIMARY KEY (business_id, id))"
+    )
+    yield "novelty"
+    await admin.execute("DROP TABLE novelty")
+
+
+async def examined(db: Database) -> dict[str, tuple[bool, str]]:
+    async with db.connection() as tx:
+        return {found.subject: (found.is_well, found.what) async for found in examine_cluster(tx)}
+
+
+async def test_migrating_again_changes_nothing(cluster: Nodes, database_url: str) -> None:
+    assert await deployment.prepare(database_url, Mode.SANDBOX) == []
+
+
+async def test_a_new_table_joins_the_others(new_table: str, database_url: str, db: Database) -> None:
+    assert (await examined(db))["cluster tables"] == (False, new_table)
+    assert (await deployment.prepare(database_url, Mode.SANDBOX))[0] == f"{new_table}: distributed by business_id"
+    assert (await examined(db))["cluster tables"][0]
+    assert await deployment.prepare(database_url, Mode.SANDBOX) == []
+
+
+async def test_the_doctor_knows_the_nodes_and_what_each_has(cluster: Nodes, db: Database) -> None:
+    found = await examined(db)
+    assert all(is_well for is_well, _ in found.values()), found
+    assert found["cluster balance"][1].count("shards") == NODES - 1
