@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import click
 from rich.console import Console
 
-from bench import create, growth, hostile, machine, notifications, rates, reads, statement, webhook
+from bench import cluster, create, growth, hostile, machine, notifications, rates, reads, statement, webhook
 from bench.environment import Environment, Options, open_environment
 from bench.report import BenchFailed, Line, Report, Result, Sample, Section
 from tidegate.infra.migrate import MigrationFailed
@@ -31,6 +31,7 @@ SECTIONS: dict[str, Callable[[Environment], Section]] = {
     "latency": rates.latency,
     "overload": rates.overload,
     "growth": growth.section,
+    "cluster": cluster.section,
 }
 WARM_UP_S = 1.0
 

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from bench import process
 from bench.process import Server
@@ -54,8 +54,16 @@ class Shop:
         return {"api-key": self.secret_key, "x-business-id": self.business_id}
 
 
+class DatabaseServer(Protocol):
+    @property
+    def bin_dir(self) -> Path: ...
+    @property
+    def pid(self) -> int | None: ...
+    def url(self) -> str: ...
+
+
 class Environment:
-    def __init__(self, home: Path, postgres: EmbeddedPostgres, options: Options, ending: ExitStack) -> None:
+    def __init__(self, home: Path, postgres: DatabaseServer, options: Options, ending: ExitStack) -> None:
         self.options = options
         self.url = postgres.url()
         self.home = home

@@ -19,10 +19,10 @@ import asyncpg
 import httpx
 import hypothesis
 import pytest
+from bench.nodes import HOW_TO_GET, Nodes, find_bin
 
 import event_schema
 from build import Checkout, Shop, make_shop, order
-from cluster.nodes import HOW_TO_GET, Nodes, find_bin
 from conformance.table import PassedTests
 from console.people import SignedInStaff, StaffPeople
 from dashboard.people import People, SignedInPerson
@@ -120,7 +120,7 @@ LONGEST_FIRST = (
     "test_schema_fuzz", "test_kills", "test_webhook_story", "test_engine_stateful", "test_browser",
     "test_typescript_client", "test_readme", "test_link_browser", "test_cost_of_input", "test_wheel", "test_waiting",
     "test_scenes", "test_reference", "test_dev", "test_commands", "test_demo_shop", "test_telemetry", "test_pgbouncer",
-    "test_live_browser", "test_trigger", "test_backup", "test_duplicate_creates", "test_guides",
+    "test_live_browser", "test_upgrade", "test_trigger", "test_backup", "test_duplicate_creates", "test_guides",
 )  # fmt: skip
 
 

@@ -16,10 +16,10 @@ from typing import Any
 import asyncpg
 import httpx
 import pytest
+from bench.nodes import HOW_TO_GET, Nodes, find_bin, port_of
 
 from build import Shop, make_shop
 from cluster.moving import moving, node_of
-from cluster.nodes import HOW_TO_GET, Nodes, find_bin, port_of
 from conftest import ENCRYPTION_KEY, check_books
 from inflow import Inflows, credit
 from ledger.booking import new_business

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from bench.nodes import NODES, Nodes
 
-from cluster.nodes import NODES, Nodes
 from tidegate.core.ids import Mode
 from tidegate.deployment import commands as deployment
 from tidegate.doctor.cluster import examine_cluster

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 import pytest
+from bench.nodes import Nodes
 
 from checkout.paying import card
 from cluster.moving import moving, node_of
-from cluster.nodes import Nodes
 from conftest import MakeCheckout
 from inflow import Inflows, credit
 from receiver import Receiver, receiving

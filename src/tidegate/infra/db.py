@@ -49,7 +49,8 @@ AWAY = (
     OSError,
     TimeoutError,
     asyncpg.InterfaceError,
-    asyncpg.InternalClientError,  # the server died during a statement
+    asyncpg.InternalClientError,  # the server died during a statement; a migration has added to a row
+    asyncpg.InvalidCachedStatementError,  # the same, in a transaction
     asyncpg.PostgresConnectionError,
     asyncpg.InsufficientResourcesError,
     asyncpg.OperatorInterventionError,

@@ -1,6 +1,6 @@
 """Three PostgreSQL servers with Citus on one machine: a cluster for tests, and for `make cluster`.
 
-python tests/cluster/nodes.py [FOLDER]      starts them, makes a cluster of them and prints its DATABASE_URL
+python -m bench.nodes [FOLDER]      starts them, makes a cluster of them and prints its DATABASE_URL
 """
 
 from __future__ import annotations
@@ -67,10 +67,20 @@ class Nodes:
     """The first is the coordinator. In a folder that only their account may enter, so every connection is trusted."""
 
     def __init__(self, home: Path, bin_dir: Path, *, shards: int = 32, durable: bool = True) -> None:
-        self.home, self._bin = home, bin_dir
+        self.home, self.bin_dir = home, bin_dir
         self._settings = SETTINGS.format(shards=shards, home=home) + ("" if durable else NOT_DURABLE)
         self._account = accounts.server_account(home)
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
+
+    @property
+    def pids(self) -> dict[int, int]:
+        """By the number of the node."""
+        return {number: process.pid for number, process in self._processes.items()}
+
+    @property
+    def pid(self) -> int | None:
+        """Of the coordinator."""
+        return self.pids.get(0)
 
     def start(self) -> None:
         accounts.make_place(self.home, self._account)
@@ -81,12 +91,12 @@ class Nodes:
         data = self.home / f"node{number}"
         if not data.exists():
             options = [f"--username={ROLE}", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"]
-            code, printed = self._account.run([self._bin / "initdb", "-D", data, *options])
+            code, printed = self._account.run([self.bin_dir / "initdb", "-D", data, *options])
             if code != 0:
                 raise RuntimeError(printed)
             accounts.write_private(data / "postgresql.conf", self._settings, self._account)
         command: list[str | Path] = [
-            self._bin / "postgres",
+            self.bin_dir / "postgres",
             "-D",
             data,
             "-p",
@@ -134,7 +144,7 @@ class Nodes:
     def _await_ready(self, number: int) -> None:
         deadline = time.monotonic() + START_TIMEOUT_S
         while subprocess.run(
-            [self._bin / "pg_isready", "-q", "-d", self.url("postgres", number)], check=False
+            [self.bin_dir / "pg_isready", "-q", "-d", self.url("postgres", number)], check=False
         ).returncode:
             if self._processes[number].poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError((self.home / f"node{number}.log").read_text()[-2000:])
