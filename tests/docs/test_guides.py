@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from html import escape, unescape
@@ -19,16 +19,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from playwright.async_api import Route, expect
+from playwright.async_api import Browser, Route, expect
 
 from browser import DESK, PHONE, chromium
 from browser_axe import assert_accessible
 from process import free_port, stop, tidegate, wait_until_ready
 from receiver import answer, receiving
 from tidegate.app import operations_of
+from tidegate.docs.example import Shell
 from tidegate.docs.markdown import front_matter
-from tidegate.docs.reference import ApiReference
-from tidegate.infra.http import openapi
+from tidegate.infra.http.operation import Operation, encode
 from tidegate.runtime import Runtime
 from tidegate.settings import Settings
 from tidegate.webhook import sign
@@ -283,7 +283,13 @@ def output_of(command: str, folder: Path, variables: dict[str, str]) -> str:
     return done.stdout if done.returncode == 0 else done.stdout + done.stderr
 
 
-async def test_pages_of_a_shop_open_the_checkout(sandbox: Path) -> None:
+@pytest.fixture(scope="module")
+async def browser() -> AsyncIterator[Browser]:
+    async with chromium() as opened:
+        yield opened
+
+
+async def test_pages_of_a_shop_open_the_checkout(sandbox: Path, browser: Browser) -> None:
     """Each sample opens the dialog: by its link, or by calling the function."""
     [tag, call] = [block.text for block in BLOCKS if block.language == "html"]
     with client_of(sandbox) as client:
@@ -292,7 +298,7 @@ async def test_pages_of_a_shop_open_the_checkout(sandbox: Path) -> None:
         )
     script = tag.replace("{{ base_url }}", client.base_url).replace("LINK", made.link)
     given = f"<script>const link = {json.dumps(made.link)}; const show = console.log;</script>"
-    async with chromium() as browser, receiving() as shop:
+    async with receiving() as shop:
         for html in (script, script + given + call):
             shop.behaviour = answer(200, html.encode(), content_type="text/html")
             page = await browser.new_page()
@@ -302,24 +308,26 @@ async def test_pages_of_a_shop_open_the_checkout(sandbox: Path) -> None:
             await expect(page.frame_locator("dialog iframe").locator("#page")).to_be_visible()
 
 
-async def test_every_operation_runs_from_its_page(sandbox: Path) -> None:
-    """The buttons of all pages on one of them, in the order of the reference."""
+async def test_every_operation_runs_from_its_page(sandbox: Path, browser: Browser) -> None:
+    """The buttons of all pages on one of them, in the order of the reference. Those that delete ask first."""
     base_url = keys_of(sandbox)["baseUrl"]
-    sections = "".join(runners(base_url))
-    async with chromium() as browser:
-        page = await browser.new_page(base_url=base_url)
+    operations = operations_of(Runtime.of(Settings()))
+    sections = "".join(runners(operations, base_url))
+    page = await browser.new_page(base_url=base_url)
+    asked: list[asyncio.Task[None]] = []
 
-        async def with_all_runners(route: Route) -> None:
-            answer = await route.fetch()
-            whole = re.sub("<main.*</main>", lambda _: f"<main>{sections}</main>", await answer.text(), flags=re.DOTALL)
-            await route.fulfill(response=answer, body=whole)
+    async def with_all_runners(route: Route) -> None:
+        answer = await route.fetch()
+        whole = re.sub("<main.*</main>", lambda _: f"<main>{sections}</main>", await answer.text(), flags=re.DOTALL)
+        await route.fulfill(response=answer, body=whole)
 
-        await page.route("**/docs/reference/create-payment", with_all_runners)
-        page.on("dialog", lambda dialog: asyncio.create_task(dialog.accept()))
-        await page.goto("/docs/reference/create-payment")
-        await expect(page.locator("button.run").first).to_be_visible()
-        failed = await page.evaluate(RUN_ALL)
-        assert failed == []
+    await page.route("**/docs/reference/create-payment", with_all_runners)
+    page.on("dialog", lambda dialog: asked.append(asyncio.create_task(dialog.accept())))
+    await page.goto("/docs/reference/create-payment")
+    await expect(page.locator("button.run").first).to_be_visible()
+    assert await page.evaluate(RUN_ALL) == []
+    assert len(asked) == [operation.method for operation in operations].count("DELETE")
+    await page.close()
 
 
 # Presses them one after the other; those whose answer is not a success.
@@ -333,25 +341,24 @@ RUN_ALL = """async () => {
 }"""
 
 
-def runners(base_url: str) -> Iterator[str]:
-    operations = operations_of(Runtime.of(Settings()))
-    reference = ApiReference(openapi.document(operations, title="Tidegate", server_url=base_url), operations)
+def runners(operations: list[Operation], base_url: str) -> Iterator[str]:
+    shell = Shell(base_url, operations)
     for operation in operations:
-        view = reference.operation(operation)
-        asks = ' data-asks="yes"' if view.is_destructive else ""
-        yield f'<section>{view.name}<p></p><div class="runner" data-plan="{escape(view.plan)}"{asks}></div></section>'
+        plan = escape(encode(shell.plan_of(operation)).decode())
+        asks = ' data-asks="yes"' if operation.method == "DELETE" else ""
+        yield f'<section>{operation.name}<p></p><div class="runner" data-plan="{plan}"{asks}></div></section>'
 
 
-async def test_the_front_page_is_accessible_and_shows_one_language(sandbox: Path) -> None:
-    async with chromium() as browser:
-        for width, is_dark in ((PHONE, False), (DESK, True)):
-            page = await browser.new_page(viewport={"width": width, "height": 900})
-            await page.emulate_media(color_scheme="dark" if is_dark else "light")
-            await page.goto(keys_of(sandbox)["baseUrl"])
-            await page.get_by_text("Python", exact=True).click()
-            await expect(page.locator("pre:visible")).to_have_attribute("data-lang", "python")
-            assert await page.evaluate("document.documentElement.scrollWidth") <= width
-            await assert_accessible(page)
+async def test_the_front_page_is_accessible_and_shows_one_language(sandbox: Path, browser: Browser) -> None:
+    for width, is_dark in ((PHONE, False), (DESK, True)):
+        page = await browser.new_page(viewport={"width": width, "height": 900})
+        await page.emulate_media(color_scheme="dark" if is_dark else "light")
+        await page.goto(keys_of(sandbox)["baseUrl"])
+        await page.get_by_text("Python", exact=True).click()
+        await expect(page.locator("pre:visible")).to_have_attribute("data-lang", "python")
+        assert await page.evaluate("document.documentElement.scrollWidth") <= width
+        await assert_accessible(page)
+        await page.close()
 
 
 @pytest.fixture(scope="module", params=COMMANDS)
