@@ -40,6 +40,21 @@ class AwayStandby:
         await self.admin.execute(f"ALTER SYSTEM SET synchronous_standby_names = '{names}'")
         await self.admin.execute("SELECT pg_reload_conf()")
         await until(lambda: self.admin.fetchval("SELECT current_setting('synchronous_standby_names') = $1", names))
+        if names:
+            await until(self._does_a_commit_wait)
+
+    async def _does_a_commit_wait(self) -> bool:
+        """PostgreSQL's checkpointer decides it for all, and may read the setting later than this connection."""
+        connection = await asyncpg.connect(self.db.url)
+        pid = connection.get_server_pid()
+        commit = asyncio.create_task(connection.execute("SELECT pg_logical_emit_message(true, 'probe', '')"))
+        while not (is_waiting := pid in (await self.admin.fetchval(WAITING) or [])) and not commit.done():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        if is_waiting:
+            await self.admin.fetchval("SELECT pg_cancel_backend($1)", pid)
+        await commit
+        await connection.close()
+        return is_waiting
 
     async def until_waiting(self) -> list[int]:
         await until(lambda: self.admin.fetchval(WAITING))
