@@ -71,6 +71,10 @@ class BankFilesSettings:
         """By any number that its files name: its own, another form of it, or a virtual one."""
         return next((one for one in self.accounts if number in one.names or number in one.virtual_numbers), None)
 
+    def named(self, number: str) -> str:
+        """Another form of an account's number becomes that number, so that its files are known as of one account."""
+        return next((one.number for one in self.accounts if number in one.also), number)
+
     def checkout_account(self, currency: Currency) -> BankAccount | None:
         return next((one for one in self.accounts if one.is_checkout and one.currency is currency), None)
 

@@ -68,6 +68,28 @@ async def test_the_same_credit_in_two_files_is_one(bank: BankWorld, order: tuple
     assert sorted(await bank.states()) == ["done", "repeat"]
 
 
+async def test_another_form_of_the_account_number_is_the_same_account(
+    shop: Shop, runtime: Runtime, admin: Any, tmp_path: Path
+) -> None:
+    """The credit is reported by camt.054 under the IBAN, and by MT940 under the form that only MT940 has."""
+    bank = BankWorld.of(shop, runtime, admin, tmp_path, also=("37040044/0532013000",))
+    credit = entry(destination=await bank.account())
+    await bank.bring(camt_file(credit, kind="054"))
+    await bank.bring(mt940_file(credit, account="37040044/0532013000"))
+    assert sorted(await bank.states()) == ["done", "repeat"]
+    await check_books(runtime)
+
+
+async def test_a_third_file_is_recognised_by_a_reference_that_only_the_second_had(bank: BankWorld) -> None:
+    credit = entry(destination=await bank.account())
+    both = replace(credit, uetr="255ae394-9965-4438-ac86-f406feada396")
+    await bank.bring(camt_file(credit, kind="054"))
+    await bank.bring(camt_file(both))
+    await bank.bring(camt_file(replace(both, reference=None), kind="052"))
+    assert sorted(await bank.states()) == ["done", "repeat", "repeat"]
+    assert len(await bank.inflows()) == 1
+
+
 async def test_a_credit_in_suspense_is_not_credited_by_the_next_file(bank: BankWorld) -> None:
     """Between the two its number is given to an account."""
     await bank.bring(camt_file(entry(), kind="054"))

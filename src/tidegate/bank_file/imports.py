@@ -92,7 +92,7 @@ class _Import:
 
     def _examine(self) -> str:
         """All of it, and whether its accounts are ours. Raises FileRefused."""
-        opened = reader.opened(self._source)
+        opened = reader.opened(self._source, self._settings.named)
         for part in opened.parts:
             if isinstance(part, BankStatement) and self._settings.account_of(part.account) is None:
                 raise FileRefused(
@@ -116,7 +116,7 @@ class _Import:
         return zlib.compress(content) if content else b""
 
     async def _read(self) -> None:
-        opened = await _in_thread(reader.opened, self._source)
+        opened = await _in_thread(reader.opened, self._source, self._settings.named)
         try:
             count = await self._read_parts(opened)
         finally:

@@ -59,6 +59,10 @@ def sorted_out(
                 is_same = (before.amount, before.currency) == (entry.amount, entry.currency)
                 state = "repeat" if is_same else "problem"
                 note = f"{'the same as' if is_same else 'it contradicts'} {before}"
+                if is_same:
+                    # By a key that only the repeat has, a third file is recognised too.
+                    for key in entry.keys:
+                        by_key.setdefault(key, before)
             else:
                 own = KnownEntry(
                     file_id=file_id, number=entry.number, keys=entry.keys, amount=entry.amount, currency=entry.currency

@@ -79,8 +79,9 @@ async def list_known(tx: Tx, keys: Sequence[str]) -> list[KnownEntry]:
     rows = await tx.fetch(
         """
         SELECT file_id, number, keys, amount, currency FROM bank_entry
-         WHERE keys && $1::text[] AND state IN ('new', 'done', 'problem')
-         ORDER BY state = 'problem' DESC, file_id, number DESC
+         WHERE keys && $1::text[] AND state IN ('new', 'done', 'problem', 'repeat')
+         -- The last one given counts: the recorded entry before a repeat of it, which may have a key more.
+         ORDER BY array_position(ARRAY['problem', 'repeat'], state), file_id, number DESC
         """,
         keys,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import IO, Any
@@ -40,15 +40,18 @@ def kind_of(message: Message) -> FileKind:
     return FileKind(message.name[:8])
 
 
-def read(source: IO[bytes], message: Message) -> Generator[BankEntry | BankStatement, None, None]:
+def read(
+    source: IO[bytes], message: Message, named: Callable[[str], str]
+) -> Generator[BankEntry | BankStatement, None, None]:
     """Raises FileRefused; nothing has been yielded when the file does not fit its schema."""
     xml_file.validate(source, message, "Ntry", "TxDtls")
-    return _Reader(message).read(source)
+    return _Reader(message, named).read(source)
 
 
 class _Reader:
-    def __init__(self, message: Message) -> None:
+    def __init__(self, message: Message, named: Callable[[str], str]) -> None:
         self._message = message
+        self._named = named
         self._block = BLOCKS[kind_of(message)]
         self._message_id = ""
         self._message_page: tuple[int, bool] | None = None
@@ -84,6 +87,7 @@ class _Reader:
             self._statement += 1
             node = Node(block)
             header = header_of(node, self._block)
+            header = header._replace(account=self._named(header.account))
             page = _page(node, f"{self._block}Pgntn") or self._message_page
             self._open = _OpenStatement(self._statement, self._message_id, header, page)
         return self._open

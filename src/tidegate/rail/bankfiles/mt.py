@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from datetime import date
 from decimal import Decimal
 from typing import IO, NamedTuple
@@ -33,11 +33,11 @@ class MtField(NamedTuple):
     text: str
 
 
-def read(source: IO[bytes]) -> Generator[BankEntry | BankStatement, None, None]:
+def read(source: IO[bytes], named: Callable[[str], str]) -> Generator[BankEntry | BankStatement, None, None]:
     """Raises FileRefused. The whole file is checked before anything is yielded."""
-    for _ in _parts(source):
+    for _ in _parts(source, named):
         pass
-    return _parts(source)
+    return _parts(source, named)
 
 
 def kind_of(source: IO[bytes]) -> FileKind:
@@ -47,13 +47,13 @@ def kind_of(source: IO[bytes]) -> FileKind:
     raise FileRefused("it holds no message: no line begins with :20:")
 
 
-def _parts(source: IO[bytes]) -> Generator[BankEntry | BankStatement, None, None]:
+def _parts(source: IO[bytes], named: Callable[[str], str]) -> Generator[BankEntry | BankStatement, None, None]:
     number = 0
     is_statement = kind_of(source) is FileKind.MT940
     for count, message in enumerate(_messages(source), 1):
         if _is_statement(message) is not is_statement:
             raise FileRefused(f"line {message[0].line}: statements (MT940) and reports (MT942) are mixed")
-        for part in _Message(message, count, number).parts():
+        for part in _Message(message, count, number, named).parts():
             number = part.number if isinstance(part, BankEntry) else number
             yield part
 
@@ -141,11 +141,11 @@ def _is_statement(message: list[MtField]) -> bool:
 
 
 class _Message:
-    def __init__(self, fields: list[MtField], statement: int, number: int) -> None:
+    def __init__(self, fields: list[MtField], statement: int, number: int, named: Callable[[str], str]) -> None:
         self._fields = fields
         self._statement = statement
         self._number = number
-        self._account = normal_account_number(self._text("25"))
+        self._account = named(normal_account_number(self._text("25")))
         self._keys = StatementKeys(self._account)
         self._opening = self._balance("60F") or self._balance("60M")
         self._closing = self._balance("62F") or self._balance("62M")

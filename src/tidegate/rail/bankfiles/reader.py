@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import IO, NamedTuple
 
 from tidegate.rail.bankfiles import camt, mt, pain002, xml_file
@@ -20,8 +20,10 @@ class OpenedFile(NamedTuple):
     parts: Generator[FilePart, None, None]
 
 
-def opened(source: IO[bytes]) -> OpenedFile:
-    """Raises FileRefused for what cannot be read. The whole file is validated first, so that a file is used as a whole
+def opened(source: IO[bytes], named: Callable[[str], str] = str) -> OpenedFile:
+    """`named` gives the number of an account that the file names in another form.
+
+    Raises FileRefused for what cannot be read. The whole file is validated first, so that a file is used as a whole
     or not at all; memory is bounded, however long it is.
     """
     size = source.seek(0, 2)
@@ -38,9 +40,9 @@ def opened(source: IO[bytes]) -> OpenedFile:
             return OpenedFile(FileKind.PAIN_002, message.name, pain002.read(source, message))
         if not message.name.startswith("camt."):
             raise FileRefused(f"messages {message.name} go to a bank, and do not come from one")
-        return OpenedFile(camt.kind_of(message), message.name, camt.read(source, message))
+        return OpenedFile(camt.kind_of(message), message.name, camt.read(source, message, named))
     kind = mt.kind_of(source)
-    return OpenedFile(kind, kind.value, mt.read(source))
+    return OpenedFile(kind, kind.value, mt.read(source, named))
 
 
 def _looks_like_xml(head: bytes) -> bool:
