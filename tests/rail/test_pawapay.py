@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -21,6 +22,7 @@ from tidegate.core.money import Currency, Money
 from tidegate.emulator.faults import Fault, FaultKind
 from tidegate.emulator.pawapay.callbacks import Spoil
 from tidegate.emulator.pawapay.model import EmulatedPawapayAccount
+from tidegate.infra.api_client import ApiAnswer, ApiClient
 from tidegate.infra.db import Database
 from tidegate.rail import breaker
 from tidegate.rail.action import FailureReason, PromptAction
@@ -324,6 +326,17 @@ async def test_a_start_that_never_arrived_is_not_found_after_a_minute(world: Paw
     assert isinstance(await world.rail.start(order, now=now()), Waiting)
 
 
+@pytest.mark.parametrize("answer", [b'{"status": "FOUND"}', b'{"status": "FOUND", "data": null}', b'{"status": "?"}'])
+async def test_an_answer_that_tells_nothing_does_not_say_that_there_is_no_deposit(
+    world: PawapayWorld, answer: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order = world.order()
+    await world.rail.start(order, now=now())
+    monkeypatch.setattr(ApiClient, "call", AsyncMock(return_value=ApiAnswer(200, {}, answer)))
+    with pytest.raises(RailTimeout):
+        await ask(world, order, seconds=65)
+
+
 async def test_too_many_requests_are_no_failure_of_the_payer(world: PawapayWorld) -> None:
     world.service.faults.add(Fault(FaultKind.BUSY))
     with pytest.raises(RailBusy):
@@ -478,6 +491,7 @@ def completed(**changes: Any) -> bytes:
         *(completed(amount=amount) for amount in NO_AMOUNTS),
         completed(currency="XXX"), completed(currency=None), completed(status=None), completed(depositId=7),
         completed(depositId="x" * 37),
+        completed(depositId="a\0b"),
     ],
     ids=lambda body: body[-60:].decode(errors="replace"),
 )  # fmt: skip

@@ -12,6 +12,9 @@ from tidegate.core.described_enum import DescribedEnum
 from tidegate.core.money import Money
 from tidegate.rail.state import Failed, Party, Succeeded
 
+# As JSON writes it: no text of a database can hold it.
+NUL = rb"\u0000"
+
 
 class AttemptOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of an attempt we started."""

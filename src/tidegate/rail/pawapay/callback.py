@@ -8,7 +8,7 @@ import msgspec
 import structlog
 
 from tidegate.infra.db import Database, Tx
-from tidegate.rail.event import AskAbout, Asked, AttemptOutcome, Notification, RailEvent, RawNotification
+from tidegate.rail.event import NUL, AskAbout, Asked, AttemptOutcome, Notification, RailEvent, RawNotification
 from tidegate.rail.interface import NotificationRefused, NotificationUnreadable
 from tidegate.rail.pawapay import state, store
 from tidegate.rail.pawapay.wire import PawapayTransaction, PawapayUnreadable
@@ -59,6 +59,8 @@ def _read(body: bytes) -> PawapayTransaction:
         raise PawapayUnreadable(f"the body is not a callback: {error}") from None
     if any(len(one or "") > ID_CHARACTERS_MAX for one in (transaction.deposit_id, transaction.refund_id)):
         raise PawapayUnreadable("an id is too long")
+    if NUL in body:
+        raise PawapayUnreadable("a text in it has a NUL character")
     return transaction
 
 

@@ -112,10 +112,12 @@ class PawapayRail:
     async def ask(self, business_id: str, reference: str, *, now: datetime) -> AttemptState:
         deposit = await self._get(business_id, reference)
         found = await self._client.get(f"/v2/deposits/{deposit.deposit_id}", Found)
-        if found.status != "FOUND" or found.data is None:
+        if found.status == "NOT_FOUND":
             if now < deposit.started_at + START_TAKES:
                 raise RailTimeout("the deposit may be on its way to pawaPay")
             raise NotFound("pawaPay has no deposit with this reference")
+        if found.status != "FOUND" or found.data is None:
+            raise RailTimeout(f"pawaPay's answer is not understood: {found.status[:50]!r}, without a deposit")
         try:
             return state.of_deposit(found.data)
         except PawapayUnreadable as error:

@@ -42,6 +42,8 @@ async def events_of(db: Database, news: PaystackNews) -> list[Notification]:
 
 async def _success(db: Database, news: PaystackNews) -> AttemptOutcome:
     found = news.read(wire.PaystackTransaction)
+    if found.status not in state.PAID:
+        raise PaystackUnreadable(f"its transaction is {found.status[:50]!r}")
     own = reference.read(found.reference)
     asked = wire.money(found.requested_amount or found.amount, found.currency)
     if own is None:

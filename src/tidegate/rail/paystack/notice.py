@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from tidegate.rail.event import RawNotification
+from tidegate.rail.event import NUL, RawNotification
 from tidegate.rail.interface import NotificationRefused, NotificationUnreadable
 from tidegate.rail.paystack import wire
 from tidegate.rail.paystack.wire import PaystackUnreadable, T
@@ -52,6 +52,8 @@ def read(raw: RawNotification, settings: PaystackSettings) -> PaystackNews:
         body = msgspec.json.decode(raw.body, type=_Body)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise NotificationUnreadable(f"unreadable:{digest}", f"the body is not a notification: {error}") from None
+    if NUL in raw.body:
+        raise NotificationUnreadable(f"unreadable:{digest}", "a text in it has a NUL character")
     domain = body.data.get("domain")
     if domain is not None and domain != settings.domain:
         raise NotificationRefused(f"it is of Paystack's {domain!r} mode")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 
 from tidegate.core.money import Money
@@ -44,6 +45,8 @@ _REASONS = (
 PAID = frozenset({"success", "reversed"})
 _WAITING = frozenset({"abandoned", "ongoing"})
 _OTP = frozenset({"send_otp"})
+# Of a transaction: 64 bits.
+_ID = re.compile(r"[0-9]{1,20}")
 
 
 def failure_of(*texts: str | None) -> FailureReason:
@@ -64,8 +67,8 @@ def of_transaction(found: PaystackTransaction, *, asked: Money, action: Action |
 
 
 def succeeded(found: PaystackTransaction, *, asked: Money) -> Succeeded:
-    if found.id is None:
-        raise PaystackUnreadable("a successful transaction has no id")
+    if not _ID.fullmatch(str(found.id)):
+        raise PaystackUnreadable("a successful transaction has no number of its own")
     sender = found.authorization
     payer = (
         Party(name=sender.sender_name, account_number=sender.sender_bank_account_number, bank_name=sender.sender_bank)
@@ -78,10 +81,10 @@ def succeeded(found: PaystackTransaction, *, asked: Money) -> Succeeded:
 def paid(found: PaystackTransaction, *, asked: Money | None) -> Money:
     """An account may pass Paystack's fee on to the payer. It is not ours: then what was requested was paid."""
     amount = wire.money(found.amount, found.currency)
-    if found.requested_amount is None or found.fees is None or int(found.fees) == 0:
+    if found.requested_amount is None or found.fees is None or (fees := wire.hundredths(found.fees)) == 0:
         return amount
     requested = wire.money(found.requested_amount, found.currency)
-    is_passed_on = amount.minor - int(found.fees) == requested.minor and asked in (requested, None)
+    is_passed_on = amount.minor - fees == requested.minor and asked in (requested, None)
     return requested if is_passed_on else amount
 
 

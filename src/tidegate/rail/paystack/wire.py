@@ -118,13 +118,17 @@ def convert(value: Any, kind: type[T]) -> T:
         raise PaystackUnreadable(str(error)) from None
 
 
+def hundredths(amount: Hundredths | None) -> int:
+    if amount is None or (isinstance(amount, str) and not _DIGITS.fullmatch(amount)):
+        raise PaystackUnreadable(f"{amount!r} is not an amount")
+    return int(amount)
+
+
 def money(amount: Hundredths | None, currency: str | None) -> Money:
     """In hundredths, whatever the currency; all that Paystack has here have two decimals."""
     if currency is None or currency not in Currency.__members__:
         raise PaystackUnreadable(f"{currency!r} is not a currency of ours")
-    if amount is None or (isinstance(amount, str) and not _DIGITS.fullmatch(amount)):
-        raise PaystackUnreadable(f"{amount!r} is not an amount")
-    minor = int(amount)
+    minor = hundredths(amount)
     if not 0 < minor <= MINOR_MAX:
         raise PaystackUnreadable(f"{amount!r} is not an amount of money")
     return Money(minor, Currency(currency))
