@@ -370,7 +370,7 @@ async def test_from_a_payment_in_the_sandbox_to_the_developer_s_server(receiver:
                     assert "✓ webhook-signature  ✓ signature  → 200" in line
                     assert receiver.received[0].event_id in line
                     listener.send_signal(signal.SIGINT)
-                    assert await asyncio.to_thread(stop, listener) == 0
+                    assert await asyncio.to_thread(listener.wait, WITHIN_S) == 0
                     assert await urls_of(shop) == []
             finally:
                 await asyncio.to_thread(stop, listener)
