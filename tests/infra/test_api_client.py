@@ -23,7 +23,7 @@ class Server:
 
     def app(self) -> web.Application:
         app = web.Application()
-        app.add_routes([web.post("/work/{fault}", self._work), web.post("/moved", self._moved)])
+        app.add_routes([web.post("/done/{fault}", self._work), web.post("/moved", self._moved)])
         return app
 
     async def _work(self, request: web.Request) -> web.StreamResponse:
@@ -31,7 +31,7 @@ class Server:
         return await spoilt(request, web.json_response({"status": True}), FaultKind(request.match_info["fault"]))
 
     async def _moved(self, request: web.Request) -> web.Response:
-        raise web.HTTPTemporaryRedirect("/work/slow")
+        raise web.HTTPTemporaryRedirect("/done/slow")
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ async def call(url: str, path: str, *, total_s: float = 30.0) -> tuple[int, byte
 
 
 async def test_a_slow_answer_is_waited_for(server: Server) -> None:
-    assert await call(server.url, "/work/slow") == (200, b'{"status": true}')
+    assert await call(server.url, "/done/slow") == (200, b'{"status": true}')
 
 
 @pytest.mark.parametrize(("fault", "total_s"), [("slow", 1.0), ("lost", 30.0), ("huge", 30.0)])
@@ -62,13 +62,13 @@ async def test_without_a_whole_answer_the_work_may_be_done(
     """Also after 10 MiB, of which the first MiB is read."""
     monkeypatch.setattr(emulator, "SLOW_S", 10.0)
     with pytest.raises(NoAnswer):
-        await call(server.url, f"/work/{fault}", total_s=total_s)
+        await call(server.url, f"/done/{fault}", total_s=total_s)
     assert server.done == [fault]
 
 
 async def test_without_a_connection_nothing_was_sent() -> None:
     with pytest.raises(NotSent):
-        await call(f"http://127.0.0.1:{free_port()}", "/work/slow")
+        await call(f"http://127.0.0.1:{free_port()}", "/done/slow")
 
 
 async def test_a_redirect_is_an_answer_and_not_followed(server: Server) -> None:
