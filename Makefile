@@ -19,6 +19,8 @@ SEED   ?=
 # How many inflows `make bench-data` loads.
 ROWS   ?= 10000000
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
+# The tests start hundreds of processes: each would compile everything again.
+unexport PYTHONDONTWRITEBYTECODE
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[36m%-16s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
