@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tidegate.core.bank_number import is_bic, is_iban, normal_account_number
 from tidegate.core.money import ACCOUNT_OFFERS, CHECKOUT_OFFERS, Currency
@@ -55,6 +55,17 @@ class BankAccount:
         return self.payee_name == "typed"
 
 
+class StatementAccount(NamedTuple):
+    """The number that a statement is of, and the account at the bank: another one when the number is virtual."""
+
+    number: str
+    physical: str
+
+    @property
+    def virtual(self) -> str | None:
+        return self.number if self.number != self.physical else None
+
+
 @dataclass(frozen=True, kw_only=True)
 class BankFilesSettings:
     folder: Path
@@ -71,9 +82,12 @@ class BankFilesSettings:
         """By any number that its files name: its own, another form of it, or a virtual one."""
         return next((one for one in self.accounts if number in one.names or number in one.virtual_numbers), None)
 
-    def named(self, number: str) -> str:
+    def named(self, number: str) -> StatementAccount:
         """Another form of an account's number becomes that number, so that its files are known as of one account."""
-        return next((one.number for one in self.accounts if number in one.also), number)
+        account = self.account_of(number)
+        if account is None:
+            return StatementAccount(number, number)
+        return StatementAccount(account.number if number in account.also else number, account.number)
 
     def checkout_account(self, currency: Currency) -> BankAccount | None:
         return next((one for one in self.accounts if one.is_checkout and one.currency is currency), None)

@@ -12,7 +12,7 @@ import asyncpg
 import pytest
 from click.testing import CliRunner
 
-from bank_file_maker import ACCOUNT, camt_file, entry
+from bank_file_maker import ACCOUNT, VIRTUAL, camt_file, entry
 from cli.live_staff import APPROVING, OPERATING, PASSWORD, add_staff
 from live_database import live_database
 from process import ENCRYPTION_KEY
@@ -26,7 +26,7 @@ currency = "EUR"
 holder = "Tidegate GmbH"
 bank_name = "Example Bank"
 country = "DE"
-virtual_numbers = ["DE02120300000000202051"]
+virtual_numbers = ["{VIRTUAL}"]
 """
 
 
@@ -71,6 +71,10 @@ async def test_files_are_imported_shown_and_refused(desk: Desk, tmp_path: Path) 
     bad.write_bytes(b"<html/>")
     code, said = await desk.run("try", str(good))
     assert (code, "2026111500017" in said) == (0, True)
+    # Of a virtual number, under the account that it is a number of.
+    good.with_name("virtual.xml").write_bytes(camt_file(entry(), account=VIRTUAL))
+    code, said = await desk.run("try", str(good.with_name("virtual.xml")))
+    assert (code, f"/{ACCOUNT}/C/" in "".join(said.split())) == (0, True), said
     code, said = await desk.run("import", str(good))
     assert (code, "1 recorded" in said, "1 need a decision" in said) == (0, True, True)
     code, said = await desk.run("import", str(bad))

@@ -90,6 +90,68 @@ async def test_a_third_file_is_recognised_by_a_reference_that_only_the_second_ha
     assert len(await bank.inflows()) == 1
 
 
+def undated(file: bytes, valued: str = "2026-11-16") -> bytes:
+    return file.replace(b"<BookgDt><Dt>2026-11-15</Dt></BookgDt>", b"").replace(
+        b"<ValDt><Dt>2026-11-15", f"<ValDt><Dt>{valued}".encode()
+    )
+
+
+def valued_later(file: bytes) -> bytes:
+    return file.replace(b"<ValDt><Dt>2026-11-15", b"<ValDt><Dt>2026-11-16")
+
+
+@pytest.mark.parametrize("is_notice_first", [True, False])
+async def test_a_file_without_booking_dates_is_recognised_by_the_value_date(
+    bank: BankWorld, is_notice_first: bool
+) -> None:
+    credit = entry(destination=await bank.account())
+    files = [undated(camt_file(credit, kind="054")), valued_later(camt_file(credit))]
+    for file in files if is_notice_first else reversed(files):
+        await bank.bring(file)
+    assert sorted(await bank.states()) == ["done", "repeat"]
+    assert len(await bank.inflows()) == 1
+
+
+async def test_without_a_booking_date_and_by_another_value_date_it_needs_a_decision(bank: BankWorld) -> None:
+    credit = entry(destination=await bank.account())
+    await bank.bring(undated(camt_file(credit, kind="054"), "2026-11-18"))
+    # Another amount under the same reference is another transaction of another day.
+    await bank.bring(camt_file(replace(credit, amount=Decimal("70.00"), day=DAY + timedelta(days=1))))
+    await bank.bring(camt_file(credit))
+    assert sorted(await bank.states()) == ["done", "done", "problem"]
+    async with bank.runtime.db.connection() as tx:
+        [problem] = await store.list_problems(tx, limit=10)
+    assert "one of them has no booking date" in problem.why
+
+
+async def test_references_of_days_without_booking_dates_are_those_of_their_value_dates(bank: BankWorld) -> None:
+    """A bank that counts from 1 each day."""
+    credit = entry(destination=await bank.account(), reference="1")
+    for day in ("2026-11-16", "2026-11-17", "2026-11-16"):
+        await bank.bring(undated(camt_file(credit, id=f"S-{next(bank.numbers)}"), day))
+    assert sorted(await bank.states()) == ["done", "done", "repeat"]
+
+
+async def test_a_statement_of_the_virtual_number_and_one_of_the_account(bank: BankWorld) -> None:
+    credit = entry(destination=await bank.account())
+    await bank.bring(camt_file(replace(credit, destination=None), kind="054", account=VIRTUAL))
+    await bank.bring(camt_file(credit))
+    await bank.bring(mt940_file(replace(credit, destination=None)))
+    assert sorted(await bank.states()) == ["done", "repeat", "repeat"]
+    [inflow] = await bank.inflows()
+    assert inflow["transaction_id"] == f"{DAY}/{ACCOUNT}/C/2026111500017"
+
+
+async def test_one_reference_at_two_virtual_numbers_needs_a_decision(bank: BankWorld) -> None:
+    first, second = await bank.account(), await bank.account()
+    for number in (first, second):
+        await bank.bring(camt_file(entry(destination=None), kind="054", account=number))
+    assert sorted(await bank.states()) == ["done", "problem"]
+    async with bank.runtime.db.connection() as tx:
+        [problem] = await store.list_problems(tx, limit=10)
+    assert "another account" in problem.why
+
+
 async def test_a_credit_in_suspense_is_not_credited_by_the_next_file(bank: BankWorld) -> None:
     """Between the two its number is given to an account."""
     await bank.bring(camt_file(entry(), kind="054"))
@@ -125,6 +187,31 @@ async def test_equal_credits_without_a_reference_are_credited_from_the_statement
     await bank.bring(camt_file(*equal))
     await bank.bring(camt_file(*equal, is_copy=True))
     assert len(await bank.inflows()) == 2
+
+
+async def test_equal_credits_without_a_reference_on_two_pages(bank: BankWorld) -> None:
+    """Each page comes again, with other bytes."""
+    equal = entry(reference=None, destination=None, end_to_end_id=None, remittance=None, name=None, account=None)
+    pages = [
+        camt_file(equal, sequence=7, page=1, is_last_page=False),
+        camt_file(equal, equal, sequence=7, page=2, is_last_page=True),
+    ]
+    await bank.bring(pages[1])
+    await bank.bring(pages[0])
+    assert await bank.states() == ["done"] * 3
+    for page in pages:
+        await bank.bring(page.replace(b"M-1", b"M-2"))
+    assert sorted(await bank.states()) == ["done"] * 3 + ["repeat"] * 3
+    assert await bank.admin.fetchval("SELECT count(DISTINCT transaction_id) FROM receipt") == 3
+
+
+async def test_a_page_that_comes_again_with_one_entry_more(bank: BankWorld) -> None:
+    number = await bank.account()
+    equal = entry(reference=None, destination=number)
+    await bank.bring(camt_file(equal, equal))
+    await bank.bring(camt_file(equal, equal, equal))
+    assert sorted(await bank.states()) == ["done"] * 3 + ["repeat"] * 2
+    assert len(await bank.inflows()) == 3
 
 
 @pytest.mark.parametrize("changed", [{"payee_name": "absent"}, {"payee_name": "owner"}])

@@ -10,7 +10,7 @@ import pytest
 
 from bank.test_payout import returned
 from bank.world import BankWorld
-from bank_file_maker import PAYER, camt_file, entry
+from bank_file_maker import PAYER, VIRTUAL, camt_file, entry
 from build import Shop
 from console.people import SignedInStaff
 from console.test_releases import decide, open_approval
@@ -73,7 +73,31 @@ async def test_an_entry_that_needs_a_decision_is_settled_by_two(
     page = (await operator.get("/bank")).text
     assert "more decimals" in page
     subject = page.partition('name="subject" value="')[2].partition('"')[0]
-    assert (await operator.send("/bank/settle", at="/bank", subject=subject, why="asked them")).status_code == 303
-    assert "Its end is proposed" in (await operator.get("/bank")).text
+    assert (await operator.send("/bank/decide", at="/bank", subject=subject, why="x")).status_code == 422
+    given = {"subject": subject, "decision": "settle", "why": "asked them"}
+    assert (await operator.send("/bank/decide", at="/bank", **given)).status_code == 303
+    assert "A decision is proposed" in (await operator.get("/bank")).text
     assert (await decide(approver, await open_approval(approver))).status_code == 303
     assert "Every entry" in (await operator.get("/bank")).text
+
+
+async def test_a_credit_that_looks_like_a_repetition_is_recorded_by_two(
+    operator: SignedInStaff, approver: SignedInStaff, bank: BankWorld
+) -> None:
+    """The bank gave its reference twice."""
+    for _ in range(2):
+        await bank.bring(camt_file(entry(destination=None), kind="054", account=await bank.account()))
+    page = (await operator.get("/bank")).text
+    assert "another account" in page
+    subject = page.partition('name="subject" value="')[2].partition('"')[0]
+    given = {"subject": subject, "decision": "record", "why": "the bank confirms it"}
+    assert (await operator.send("/bank/decide", at="/bank", **given)).status_code == 303
+    assert (await decide(approver, await open_approval(approver))).status_code == 303
+    await bank.record()
+    assert "Every entry" in (await operator.get("/bank")).text
+    first, second = await bank.inflows()
+    assert first["account_id"] != second["account_id"]
+    assert await bank.states() == ["done", "done"]
+    # The same files again change nothing.
+    await bank.bring(camt_file(entry(destination=None), kind="053", account=VIRTUAL))
+    assert len(await bank.inflows()) == 2

@@ -131,7 +131,7 @@ CONSOLE_FORMS = {
     "/staff": ("email", "name", "why"),
     "/suspense/{receipt}": ("why", "business"),
     "/suspense/quarantine/close": ("subject", "why"),
-    "/bank/settle": ("subject", "why"),
+    "/bank/decide": ("decision", "subject", "why"),
     "/bank/{business}/{reference}/pay": ("why",),
     "/bank/{business}/{reference}/amend": ("name", "account"),
     "/bank/{business}/{reference}/refuse": ("reason",),

@@ -100,10 +100,10 @@ def test_an_empty_statement_is_good_news() -> None:
     assert (found.entries, found.is_complete) == (0, True)
 
 
-def test_without_a_reference_equal_transactions_of_a_day_are_numbered() -> None:
-    first, second = entries_in(camt_file(entry(reference=None), entry(reference=None)))
+def test_without_a_reference_the_content_is_the_key() -> None:
+    first, second, other = entries_in(camt_file(*[entry(reference=None)] * 2, entry("9.00", reference=None)))
     assert not first.has_reference
-    assert second.keys[0] == f"{first.keys[0]}#2"
+    assert first.keys == second.keys != other.keys
 
 
 def test_a_notice_and_a_statement_have_a_key_in_common() -> None:

@@ -21,7 +21,8 @@ import msgspec
 import structlog
 
 from tidegate.bank_file import status, store
-from tidegate.bank_file.model import ImportedFile, sorted_out
+from tidegate.bank_file.model import ImportedFile
+from tidegate.bank_file.sorting import Sorting
 from tidegate.bank_settings import BankFilesSettings
 from tidegate.rail.bankfiles import reader
 from tidegate.rail.bankfiles.model import (
@@ -126,10 +127,11 @@ class _Import:
 
     async def _read_parts(self, opened: OpenedFile) -> int:
         count, day = 0, self._now.date()
+        sorting = Sorting(self._settings, self._id, opened.kind)
         while batch := await _in_thread(_batch, opened.parts):
             entries = [part for part in batch if isinstance(part, BankEntry)]
             day = entries[-1].booked_on if entries else day
-            await self._keep_entries(entries, opened.kind)
+            await self._keep_entries(entries, sorting)
             await self._keep_statements(batch, opened.kind, day)
             for part in batch:
                 if isinstance(part, TransferStatus):
@@ -137,13 +139,13 @@ class _Import:
             count += len(entries)
         return count
 
-    async def _keep_entries(self, entries: list[BankEntry], kind: FileKind) -> None:
+    async def _keep_entries(self, entries: list[BankEntry], sorting: Sorting) -> None:
         if not entries:
             return
         async with self._deps.db.transaction() as tx:
             await store.lock_entries(tx)
             known = await store.list_known(tx, [key for one in entries for key in one.keys])
-            await store.insert_entries(tx, self._id, sorted_out(entries, known, file_id=self._id, kind=kind))
+            await store.insert_entries(tx, self._id, sorting.sort(entries, known))
 
     async def _keep_statements(self, parts: Iterable[FilePart], kind: FileKind, day: date) -> None:
         async with self._deps.db.transaction() as tx:

@@ -7,7 +7,8 @@ from datetime import date, datetime
 
 import msgspec
 
-from tidegate.bank_file.model import ImportedFile, KeptEntry, KnownEntry
+from tidegate.bank_file.model import ImportedFile
+from tidegate.bank_file.sorting import KeptEntry, KnownEntry
 from tidegate.infra.db import Row, Tx
 from tidegate.infra.leased_work import DueRow
 from tidegate.ledger.model import PLATFORM_BUSINESS_ID
@@ -76,22 +77,16 @@ async def lock_entries(tx: Tx) -> None:
 
 
 async def list_known(tx: Tx, keys: Sequence[str]) -> list[KnownEntry]:
+    """Recorded ones first, then repeats, then those that need a decision."""
     rows = await tx.fetch(
         """
-        SELECT file_id, number, keys, amount, currency FROM bank_entry
+        SELECT file_id, state, details FROM bank_entry
          WHERE keys && $1::text[] AND state IN ('new', 'done', 'problem', 'repeat')
-         -- The last one given counts: the recorded entry before a repeat of it, which may have a key more.
-         ORDER BY array_position(ARRAY['problem', 'repeat'], state), file_id, number DESC
+         ORDER BY array_position(ARRAY['repeat', 'problem'], state) NULLS FIRST, file_id, number
         """,
         keys,
     )
-    return [
-        KnownEntry(
-            file_id=row["file_id"], number=row["number"], keys=tuple(row["keys"]), amount=row["amount"],
-            currency=row["currency"],
-        )
-        for row in rows
-    ]  # fmt: skip
+    return [KnownEntry(file_id=row["file_id"], state=row["state"], entry=entry_of(row["details"])) for row in rows]
 
 
 async def insert_entries(tx: Tx, file_id: str, kept: Sequence[KeptEntry]) -> None:
@@ -226,21 +221,25 @@ class EntryProblem(msgspec.Struct, frozen=True):
     line: int
     what: str
     why: str
+    is_credit: bool
 
 
 async def list_problems(tx: Tx, *, limit: int) -> list[EntryProblem]:
     rows = await tx.fetch(
         """
         SELECT file_id, file.name, number, coalesce((details ->> 'line')::integer, 0) AS line,
-               amount || ' ' || currency AS what, coalesce(note, '') AS why
+               amount || ' ' || currency AS what, coalesce(note, '') AS why, is_credit
           FROM bank_entry JOIN bank_file AS file ON file.id = file_id
          WHERE bank_entry.state = 'problem' ORDER BY booked_on, file_id, number LIMIT $1
         """,
         limit,
     )
     return [
-        EntryProblem(row["file_id"], row["name"], row["number"], row["line"], row["what"], row["why"]) for row in rows
-    ]
+        EntryProblem(
+            row["file_id"], row["name"], row["number"], row["line"], row["what"], row["why"], row["is_credit"]
+        )
+        for row in rows
+    ]  # fmt: skip
 
 
 async def find_problem(tx: Tx, file_prefix: str, number: int) -> str | None:
@@ -267,6 +266,21 @@ async def settle_problem(tx: Tx, file_id: str, number: str, *, note: str) -> boo
         file_id, number, note,
     )  # fmt: skip
     return settled is True
+
+
+async def release_problem(tx: Tx, file_id: str, number: str, *, note: str) -> bool:
+    """A credit is to be recorded after all, under a key that no other entry has. False when no such one waits."""
+    released = await tx.fetchval(
+        """
+        UPDATE bank_entry
+           SET state = 'new', note = note || '; ' || $3, keys = $4::text || keys,
+               details = jsonb_set(details, '{keys}', to_jsonb($4::text || keys))
+         WHERE file_id = $1 AND number::text = $2 AND state = 'problem' AND is_credit
+        RETURNING true
+        """,
+        file_id, number, note, f"entry/{file_id[:32]}/{number}",
+    )  # fmt: skip
+    return released is True
 
 
 def _file(row: Row, counts: dict[str, int] | None = None) -> ImportedFile:

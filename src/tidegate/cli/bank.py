@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
@@ -13,7 +14,7 @@ from tidegate.bank_file import imports, store
 from tidegate.bank_file.model import ImportedFile
 from tidegate.bank_file.record import rail_in, record_entries
 from tidegate.bank_file.store import EntryProblem
-from tidegate.bank_settings import BankFilesSettings
+from tidegate.bank_settings import ACCOUNTS, BankFilesSettings, StatementAccount
 from tidegate.cli.bank_payout import payout
 from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
 from tidegate.cli.operator import limit_option, with_payment_deps, words
@@ -23,10 +24,12 @@ from tidegate.infra.timestamp import to_iso
 from tidegate.rail.bankfiles import reader
 from tidegate.rail.bankfiles import store as rail_store
 from tidegate.rail.bankfiles.continuity import gaps_in
+from tidegate.rail.bankfiles.key import own_keys
 from tidegate.rail.bankfiles.model import BankEntry, FileRefused
 from tidegate.rail.deps import PaymentDeps
 from tidegate.release.commands import ReleaseWish
 from tidegate.release.model import ReleaseDeps
+from tidegate.settings_reader import SettingsReader
 
 T = TypeVar("T")
 _path = click.argument("path", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE")
@@ -89,18 +92,32 @@ def try_(path: Path) -> None:
         table.add_column(heading, no_wrap=heading == "Amount", overflow="fold")
     with path.open("rb") as source:
         try:
-            for part in reader.opened(source).parts:
+            for part in reader.opened(source, _named()).parts:
                 if isinstance(part, BankEntry):
                     table.add_row(
                         f"{part.number}, {part.line}",
                         f"{'+' if part.is_credit else '-'}{part.amount} {part.currency}",
                         plain(part.destination or part.account),
                         plain(part.payee_name or "–"),
-                        plain("\n".join(part.keys)),
+                        plain(
+                            "\n".join(own_keys(part))
+                            + ("" if part.is_dated else "\n(value date; it has no booking date)")
+                        ),
                     )
         except FileRefused as refused:
             fail(f"{path.name}: {refused}.")
     show_table(table, "The file has no entries.")
+
+
+def _named() -> Callable[[str], StatementAccount]:
+    """As an import names accounts; before TIDEGATE_BANKFILES_ACCOUNTS is set, as the file does."""
+    if not os.environ.get(ACCOUNTS):
+        return reader.as_written
+    read = SettingsReader(os.environ)
+    settings = BankFilesSettings.read(read)
+    if read.problems:
+        fail(" ".join(read.problems))
+    return settings.named
 
 
 @bank.command()
@@ -165,6 +182,25 @@ def settle(file: str, entry: int, why: str, by: str | None) -> None:
     """Settle an entry that needs a decision: you have seen to it outside, and it is not recorded here. FILE-ID is what
     `tidegate bank files` shows; its first characters are enough. Another of the staff approves it.
     """
+    _decide("bank.settle", file, entry, why, by)
+    out.print(f"[green]✓[/] Entry {entry} is settled.")
+
+
+@bank.command()
+@click.argument("file", metavar="FILE-ID")
+@click.argument("entry", type=click.IntRange(1))
+@click.option("--why", required=True, help="How you know that it is no repetition; kept in the audit trail.")
+@by_option
+@speaks_plainly
+def record(file: str, entry: int, why: str, by: str | None) -> None:
+    """Record a credit that needs a decision as a transaction of its own: the bank has confirmed that the money came.
+    FILE-ID is what `tidegate bank files` shows; its first characters are enough. Another of the staff approves it.
+    """
+    _decide("bank.record", file, entry, why, by)
+    out.print(f"[green]✓[/] Entry {entry} will be recorded in a moment.")
+
+
+def _decide(command: str, file: str, entry: int, why: str, by: str | None) -> None:
     note = words("--why", why)
 
     async def find(deps: ReleaseDeps) -> ReleaseWish:
@@ -172,10 +208,9 @@ def settle(file: str, entry: int, why: str, by: str | None) -> None:
             found = await store.find_problem(tx, file, entry)
         if found is None:
             fail(f"No entry {entry} of a file {file} needs a decision.")
-        return ReleaseWish(command="bank.settle", business_id="", subject=f"{found}/{entry}", why=note)
+        return ReleaseWish(command=command, business_id="", subject=f"{found}/{entry}", why=note)
 
     released(find, by=by)
-    out.print(f"[green]✓[/] Entry {entry} is settled.")
 
 
 def _counts(file: ImportedFile) -> str:

@@ -26,6 +26,7 @@ from tidegate.staff.permission import StaffPermission
 
 PAGE = 100
 FIELD_CHARS_MAX = 100
+DECISIONS = {"record": "bank.record", "settle": "bank.settle"}
 TINTS = {"proposed": "warn", "approved": "good", "exported": "good", "rejected": "bad", "done": ""}
 
 
@@ -48,10 +49,13 @@ class BankPages:
             gaps=gaps, proposed=proposed, tints=TINTS, wrong=wrong, status=_status_of(wrong),
         )  # fmt: skip
 
-    async def settle(self, visitor: ConsoleVisitor) -> Html:
+    async def decide(self, visitor: ConsoleVisitor) -> Html:
         try:
             subject = visitor.form.get("subject", "")[:FIELD_CHARS_MAX]
-            return await propose(self.shell, visitor, "bank.settle", "", subject)
+            command = DECISIONS.get(visitor.form.get("decision", ""))
+            if command is None:
+                raise Invalid(Problem("decision", f"Choose one of {', '.join(DECISIONS)}."))
+            return await propose(self.shell, visitor, command, "", subject)
         except (Invalid, ChangedElsewhere, Conflict) as wrong:
             return await self._list(visitor, wrong)
 
@@ -120,7 +124,7 @@ class BankPages:
         at = "/bank/{business}/{reference}"
         return [
             ConsoleRoute("GET", "/bank", "showBankPayments", StaffPermission.SEE, self.show_list),
-            ConsoleRoute("POST", "/bank/settle", "settleBankEntry", StaffPermission.PROPOSE, self.settle),
+            ConsoleRoute("POST", "/bank/decide", "decideBankEntry", StaffPermission.PROPOSE, self.decide),
             ConsoleRoute("GET", at, "showBankPayment", StaffPermission.SEE, self.show),
             ConsoleRoute("POST", f"{at}/pay", "proposeBankPayment", StaffPermission.PROPOSE, self.pay),
             ConsoleRoute("POST", f"{at}/amend", "amendBankPayment", StaffPermission.PROPOSE, self.amend),

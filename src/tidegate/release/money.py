@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tidegate.bank_file import decide as bank_entry
 from tidegate.bank_file import payout as payouts
-from tidegate.bank_file import settle_entry
 from tidegate.collection import review, set_rate
 from tidegate.collection.rate import Rate
 from tidegate.intake import quarantine, returns, suspense
@@ -78,7 +78,11 @@ async def pay(run: ReleaseRun, _: PayoutArguments) -> object:
 
 
 async def settle_bank_entry(run: ReleaseRun, _: NoArguments) -> object:
-    return await settle_entry.settle(run.deps.db, run.subject, note=run.note, **run.common)
+    return await bank_entry.settle(run.deps.db, run.subject, note=run.note, **run.common)
+
+
+async def record_bank_entry(run: ReleaseRun, _: NoArguments) -> object:
+    return await bank_entry.record(run.deps.db, run.subject, note=run.note, **run.common)
 
 
 async def resume_rail(run: ReleaseRun, _: NoArguments) -> object:

@@ -85,6 +85,11 @@ RELEASES: dict[str, Release] = {
         NoArguments, store.version_of_bank_entry, money.settle_bank_entry,
         lambda _: "Settle an entry of a bank's file: it was seen to outside", lambda _: "/bank", is_of_platform=True,
     ),
+    "bank.record": Release(
+        NoArguments, store.version_of_bank_entry, money.record_bank_entry,
+        lambda _: "Record a credit of a bank's file: it is a transaction of its own", lambda _: "/bank",
+        is_of_platform=True,
+    ),
     "rail.resume": Release(
         NoArguments, store.version_of_pause, money.resume_rail, lambda _: "Let payments, refunds and returns go by a "
         "rail again", lambda _: "/rails", is_of_platform=True,

@@ -46,9 +46,8 @@ def destination_of(entry: BankEntry, account: BankAccount) -> str:
     """
     if entry.is_return or entry.is_reversal:
         return account.number
-    for number in (entry.destination, entry.account):
-        if number in account.virtual_numbers:
-            return number
+    if entry.destination in account.virtual_numbers:
+        return entry.destination
     code = code_in(entry.remittance, entry.end_to_end_id) if account.is_checkout else None
     if code is not None:
         return f"{account.number}/{code}"

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import IO, Any
 
+from tidegate.bank_settings import StatementAccount
 from tidegate.core.bank_number import normal_account_number
 from tidegate.rail.bankfiles import xml_file
 from tidegate.rail.bankfiles.camt_element import (
@@ -21,7 +22,14 @@ from tidegate.rail.bankfiles.camt_element import (
     texts_at,
 )
 from tidegate.rail.bankfiles.key import StatementKeys
-from tidegate.rail.bankfiles.model import TRANSACTIONS_MAX, BankEntry, BankStatement, FileKind, FileRefused
+from tidegate.rail.bankfiles.model import (
+    TRANSACTIONS_MAX,
+    BankEntry,
+    BankStatement,
+    FileKind,
+    FileRefused,
+    Sheet,
+)
 from tidegate.rail.bankfiles.xml_file import Message
 from tidegate.rail.state import Party
 
@@ -41,7 +49,7 @@ def kind_of(message: Message) -> FileKind:
 
 
 def read(
-    source: IO[bytes], message: Message, named: Callable[[str], str]
+    source: IO[bytes], message: Message, named: Callable[[str], StatementAccount]
 ) -> Generator[BankEntry | BankStatement, None, None]:
     """Raises FileRefused; nothing has been yielded when the file does not fit its schema."""
     xml_file.validate(source, message, "Ntry", "TxDtls")
@@ -49,7 +57,7 @@ def read(
 
 
 class _Reader:
-    def __init__(self, message: Message, named: Callable[[str], str]) -> None:
+    def __init__(self, message: Message, named: Callable[[str], StatementAccount]) -> None:
         self._message = message
         self._named = named
         self._block = BLOCKS[kind_of(message)]
@@ -87,9 +95,9 @@ class _Reader:
             self._statement += 1
             node = Node(block)
             header = header_of(node, self._block)
-            header = header._replace(account=self._named(header.account))
             page = _page(node, f"{self._block}Pgntn") or self._message_page
-            self._open = _OpenStatement(self._statement, self._message_id, header, page)
+            account = self._named(header.account)
+            self._open = _OpenStatement(self._statement, self._message_id, header, account, page)
         return self._open
 
     def _entries(self, entry: Node, statement: _OpenStatement) -> Iterator[BankEntry]:
@@ -111,12 +119,17 @@ class _Reader:
 
 
 class _OpenStatement:
-    def __init__(self, number: int, message_id: str, header: BlockHeader, page: tuple[int, bool] | None) -> None:
+    def __init__(
+        self, number: int, message_id: str, header: BlockHeader, account: StatementAccount,
+        page: tuple[int, bool] | None,
+    ) -> None:  # fmt: skip
         self.number = number
         self.message_id = message_id
         self.header = header
         self.page = page
-        self.keys = StatementKeys(header.account)
+        self.account = account
+        self.sheet = Sheet(family="camt", id=header.id, sequence=header.sequence, page=page[0] if page else None)
+        self.keys = StatementKeys()
         self.total = Decimal(0)
         self.entries = 0
 
@@ -126,10 +139,10 @@ class _OpenStatement:
             number=self.number,
             id=header.id,
             message_id=self.message_id,
-            account=header.account,
+            account=self.account.number,
             currency=header.currency,
             sequence=header.sequence,
-            page=self.page[0] if self.page else None,
+            page=self.sheet.page,
             is_last_page=self.page[1] if self.page else None,
             created_at=header.created_at,
             opening=header.opening,
@@ -175,7 +188,9 @@ def _entry(
     suffix: str, problem: str | None,
 ) -> BankEntry:  # fmt: skip
     is_credit = text_at(entry, "CdtDbtInd") == "CRDT"
-    booked_on = date_in(entry, "BookgDt") or date_in(entry, "ValDt") or _day_of(statement.header.created_at)
+    account = statement.account
+    dated_on = date_in(entry, "BookgDt")
+    booked_on = dated_on or date_in(entry, "ValDt") or _day_of(statement.header.created_at)
     if booked_on is None:
         raise FileRefused(f"line {entry.line}: the entry has neither a booking date nor a value date")
     own = transaction if transaction is not None and problem is None else None
@@ -194,9 +209,11 @@ def _entry(
         amount=amount,
         currency=currency,
         booked_on=booked_on,
+        is_dated=dated_on is not None,
         valued_on=date_in(entry, "ValDt") or booked_on,
-        account=statement.header.account,
-        destination=_account(own, "CdtrAcct") if is_credit else None,
+        account=account.physical,
+        destination=(account.virtual or _account(own, "CdtrAcct")) if is_credit else None,
+        sheet=statement.sheet,
         end_to_end_id=ids["EndToEndId"],
         uetr=ids["UETR"],
         transaction_id=ids["TxId"],

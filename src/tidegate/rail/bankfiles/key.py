@@ -9,11 +9,15 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
+from datetime import timedelta
 
 import msgspec
 
 from tidegate.rail.bankfiles.model import BankEntry
 
+UETR = "uetr/"
+# Before and after the value date: the booking days that an entry without one may have.
+DAYS_AROUND = 5
 _NO_REFERENCE = frozenset({"", "NONREF", "NOTPROVIDED", "NOREF", "0", "UNKNOWN"})
 _REFERENCE_CHARS_MAX = 70
 
@@ -21,27 +25,41 @@ _REFERENCE_CHARS_MAX = 70
 class StatementKeys:
     """Of one statement: equal references within it are different transactions, and are numbered."""
 
-    def __init__(self, account: str) -> None:
-        self._account = account
+    def __init__(self) -> None:
         self._seen: Counter[str] = Counter()
 
     def keyed(self, entry: BankEntry, references: Sequence[str | None]) -> BankEntry:
         """With its keys. The first is the bank's own reference, where there is one."""
-        place = f"{entry.booked_on}/{self._account}/{_side(entry)}"
-        texts = [f"{place}/{text[:_REFERENCE_CHARS_MAX]}" for text in map(_given, references) if text]
+        texts = [text[:_REFERENCE_CHARS_MAX] for text in map(_given, references) if text]
+        numbered = [self._numbered(_at(entry, text)) for text in dict.fromkeys(texts)]
         if entry.uetr:
-            texts.append(f"uetr/{_side(entry)}/{entry.uetr}")
-        keys = tuple(self._numbered(text) for text in dict.fromkeys(texts))
-        if keys:
-            return msgspec.structs.replace(entry, keys=keys)
-        return msgspec.structs.replace(
-            entry, keys=(self._numbered(f"{place}/h:{_digest(entry)}"),), has_reference=False
-        )
+            numbered.append(self._numbered(f"{UETR}{_side(entry)}/{entry.uetr}"))
+        if not numbered:
+            return msgspec.structs.replace(entry, keys=(_at(entry, f"h:{_digest(entry)}"),), has_reference=False)
+        return msgspec.structs.replace(entry, keys=(*numbered, *_of_other_days(entry, numbered)))
 
     def _numbered(self, text: str) -> str:
         self._seen[text] += 1
         count = self._seen[text]
         return text if count == 1 else f"{text}#{count}"
+
+
+def own_keys(entry: BankEntry) -> list[str]:
+    """Without those of other days."""
+    return [key for key in entry.keys if key.startswith((f"{entry.booked_on}/", UETR))]
+
+
+def _of_other_days(entry: BankEntry, keys: Sequence[str]) -> list[str]:
+    """A file that has the booking date is recognised by one of these."""
+    if entry.is_dated:
+        return []
+    days = [entry.booked_on + timedelta(days) for days in range(-DAYS_AROUND, DAYS_AROUND + 1) if days]
+    own = f"{entry.booked_on}/"
+    return [f"{day}/{key.removeprefix(own)}" for key in keys if key.startswith(own) for day in days]
+
+
+def _at(entry: BankEntry, text: str) -> str:
+    return f"{entry.booked_on}/{entry.account}/{_side(entry)}/{text}"
 
 
 def _given(reference: str | None) -> str:

@@ -35,6 +35,25 @@ class FileRefused(Exception):
     """The file is not read at all; the message says what is wrong, and where."""
 
 
+class Sheet(msgspec.Struct, frozen=True, kw_only=True):
+    """The page of a statement that an entry stands on."""
+
+    # Of the file's format: camt and MT count and divide pages each in its own way.
+    family: str
+    id: str
+    sequence: int | None
+    page: int | None
+
+    def is_another_than(self, other: Sheet) -> bool:
+        """Known to hold other entries. False for a repetition, and where it cannot be known."""
+        if self.family != other.family:
+            return False
+        if self.sequence is not None and other.sequence is not None and self.sequence != other.sequence:
+            return True
+        is_same = self.sequence == other.sequence and (self.sequence is not None or self.id == other.id)
+        return is_same and None not in (self.page, other.page) and self.page != other.page
+
+
 class BankEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One transaction of a statement. A batch entry is as many as it lists."""
 
@@ -52,11 +71,15 @@ class BankEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     return_reason: str | None = None
     amount: Decimal
     currency: str
+    # The value date, where the bank gives no booking date.
     booked_on: date
+    is_dated: bool = True
     valued_on: date
+    # At the bank, also when the statement is of a virtual number.
     account: str
-    # The account that a credit was sent to, where the bank names it beside its own.
+    # The account that a credit was sent to, where the bank names it: a virtual number or a strange one.
     destination: str | None = None
+    sheet: Sheet | None = None
     # By which the same transaction is recognised in other files; the first names it.
     keys: tuple[str, ...] = ()
     # Without a reference of the bank the keys are made of the entry's content.

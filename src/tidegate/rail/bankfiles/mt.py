@@ -8,9 +8,17 @@ from datetime import date
 from decimal import Decimal
 from typing import IO, NamedTuple
 
+from tidegate.bank_settings import StatementAccount
 from tidegate.core.bank_number import normal_account_number
 from tidegate.rail.bankfiles.key import StatementKeys
-from tidegate.rail.bankfiles.model import TRANSACTIONS_MAX, BankEntry, BankStatement, FileKind, FileRefused
+from tidegate.rail.bankfiles.model import (
+    TRANSACTIONS_MAX,
+    BankEntry,
+    BankStatement,
+    FileKind,
+    FileRefused,
+    Sheet,
+)
 from tidegate.rail.bankfiles.mt_details import details_in
 
 LINE_BYTES_MAX = 10_000
@@ -33,7 +41,9 @@ class MtField(NamedTuple):
     text: str
 
 
-def read(source: IO[bytes], named: Callable[[str], str]) -> Generator[BankEntry | BankStatement, None, None]:
+def read(
+    source: IO[bytes], named: Callable[[str], StatementAccount]
+) -> Generator[BankEntry | BankStatement, None, None]:
     """Raises FileRefused. The whole file is checked before anything is yielded."""
     for _ in _parts(source, named):
         pass
@@ -47,7 +57,9 @@ def kind_of(source: IO[bytes]) -> FileKind:
     raise FileRefused("it holds no message: no line begins with :20:")
 
 
-def _parts(source: IO[bytes], named: Callable[[str], str]) -> Generator[BankEntry | BankStatement, None, None]:
+def _parts(
+    source: IO[bytes], named: Callable[[str], StatementAccount]
+) -> Generator[BankEntry | BankStatement, None, None]:
     number = 0
     is_statement = kind_of(source) is FileKind.MT940
     for count, message in enumerate(_messages(source), 1):
@@ -141,12 +153,15 @@ def _is_statement(message: list[MtField]) -> bool:
 
 
 class _Message:
-    def __init__(self, fields: list[MtField], statement: int, number: int, named: Callable[[str], str]) -> None:
+    def __init__(
+        self, fields: list[MtField], statement: int, number: int, named: Callable[[str], StatementAccount]
+    ) -> None:
         self._fields = fields
         self._statement = statement
         self._number = number
         self._account = named(normal_account_number(self._text("25")))
-        self._keys = StatementKeys(self._account)
+        self._keys = StatementKeys()
+        self._sheet = self._sheet_of()
         self._opening = self._balance("60F") or self._balance("60M")
         self._closing = self._balance("62F") or self._balance("62M")
         self._currency = self._opening[1] if self._opening else self._floor_currency()
@@ -211,29 +226,39 @@ class _Message:
             amount=amount,
             currency=self._currency,
             booked_on=booked_on,
+            is_dated=bool(found["booked"]),
             valued_on=valued_on,
-            account=self._account,
+            account=self._account.physical,
+            destination=self._account.virtual if is_credit else None,
+            sheet=self._sheet,
             end_to_end_id=given.end_to_end_id or (own if own not in ("NONREF", "EREF", "") else None),
             counterparty=given.party,
             remittance=given.remittance,
         )
         return self._keys.keyed(read, (found["bank"],))
 
-    def _closed(self) -> BankStatement:
+    def _sheet_of(self) -> Sheet:
         number = self._find("28C") or self._find("28")
         found = _SEQUENCE.fullmatch(number.text) if number else None
-        page = found["page"] if found else None
-        # An interim closing balance says that pages follow.
-        is_last = None if page is None else self._find("62M") is None
+        return Sheet(
+            family="mt",
+            id=f"{self._text('20')}/{number.text.strip() if number else ''}",
+            sequence=int(found["number"]) if found else None,
+            page=int(found["page"]) if found and found["page"] else None,
+        )
+
+    def _closed(self) -> BankStatement:
+        sheet = self._sheet
         return BankStatement(
             number=self._statement,
-            id=f"{self._text('20')}/{number.text.strip() if number else ''}",
+            id=sheet.id,
             message_id=self._text("20"),
-            account=self._account,
+            account=self._account.number,
             currency=self._currency,
-            sequence=int(found["number"]) if found else None,
-            page=int(page) if page else None,
-            is_last_page=is_last,
+            sequence=sheet.sequence,
+            page=sheet.page,
+            # An interim closing balance says that pages follow.
+            is_last_page=None if sheet.page is None else self._find("62M") is None,
             opening=self._opening[0] if self._opening else None,
             closing=self._closing[0] if self._closing else None,
             total=self._total,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import IO, NamedTuple
 
+from tidegate.bank_settings import StatementAccount
 from tidegate.rail.bankfiles import camt, mt, pain002, xml_file
 from tidegate.rail.bankfiles.model import FILE_BYTES_MAX, FileKind, FilePart, FileRefused
 
@@ -20,8 +21,12 @@ class OpenedFile(NamedTuple):
     parts: Generator[FilePart, None, None]
 
 
-def opened(source: IO[bytes], named: Callable[[str], str] = str) -> OpenedFile:
-    """`named` gives the number of an account that the file names in another form.
+def as_written(number: str) -> StatementAccount:
+    return StatementAccount(number, number)
+
+
+def opened(source: IO[bytes], named: Callable[[str], StatementAccount] = as_written) -> OpenedFile:
+    """`named` gives the account at the bank that the file names in another form, or by a virtual number.
 
     Raises FileRefused for what cannot be read. The whole file is validated first, so that a file is used as a whole
     or not at all; memory is bounded, however long it is.

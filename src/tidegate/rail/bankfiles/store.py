@@ -113,7 +113,8 @@ async def find_origin(tx: Tx, transaction_id: str) -> CreditOrigin | None:
         SELECT account, details -> 'counterparty' ->> 'name' AS name,
                details -> 'counterparty' ->> 'account_number' AS account_number,
                details -> 'counterparty' ->> 'bank_code' AS bank_code
-          FROM bank_entry WHERE keys @> ARRAY[$1::text] AND is_credit ORDER BY state = 'done' DESC LIMIT 1
+          FROM bank_entry WHERE keys @> ARRAY[$1::text] AND is_credit
+         ORDER BY keys[1] = $1 DESC, state = 'done' DESC LIMIT 1
         """,
         transaction_id,
     )

@@ -1,0 +1,39 @@
+"""Decisions on an entry that was not recorded by itself. `subject` is the file's id, a slash and its number there."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from tidegate.audit import store as audit
+from tidegate.audit.model import Actor
+from tidegate.bank_file import store
+from tidegate.core.errors import NotFound
+from tidegate.core.ids import PLATFORM_BUSINESS_ID
+from tidegate.infra.also import Also
+from tidegate.infra.db import Database, Tx
+
+
+async def settle(db: Database, subject: str, *, note: str, by: Actor, now: datetime, also: Also) -> str:
+    """It was seen to outside, and is not recorded here."""
+    file_id, _, number = subject.partition("/")
+    async with db.transaction() as tx:
+        await also(tx)
+        if not await store.settle_problem(tx, file_id, number, note=note):
+            raise NotFound(f"no entry {number} of a file {file_id[:12]} needs a decision")
+        await _audit(tx, by, "bank.settled", subject, note=note, now=now)
+    return subject
+
+
+async def record(db: Database, subject: str, *, note: str, by: Actor, now: datetime, also: Also) -> str:
+    """It is a credit of its own, whatever it looks like; the worker records it."""
+    file_id, _, number = subject.partition("/")
+    async with db.transaction() as tx:
+        await also(tx)
+        if not await store.release_problem(tx, file_id, number, note=note):
+            raise NotFound(f"no credit {number} of a file {file_id[:12]} needs a decision")
+        await _audit(tx, by, "bank.recorded", subject, note=note, now=now)
+    return subject
+
+
+async def _audit(tx: Tx, by: Actor, action: str, subject: str, *, note: str, now: datetime) -> None:
+    await audit.insert(tx, PLATFORM_BUSINESS_ID, by, action=action, subject=subject, details={"why": note}, now=now)
