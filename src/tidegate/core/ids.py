@@ -26,6 +26,9 @@ PLATFORM_BUSINESS_ID = "0" * 24
 _PAY_CODE = re.compile(rf"tg_([0-9A-Za-z]{{{_BUSINESS_CODE_LENGTH}}})_[0-9A-Za-z]{{22}}")
 _LINK_ID = re.compile(rf"pl_([0-9A-Za-z]{{{_BUSINESS_CODE_LENGTH}}})_[0-9A-Za-z]{{22}}")
 _FORM_ID = re.compile(r"[0-9A-Za-z]{22}")
+# Ours, or one that a proxy made: a UUID of Caddy, 32 hexadecimal digits of nginx.
+REQUEST_ID_PATTERN = "^[0-9A-Za-z_-]{16,64}$"
+_REQUEST_ID = re.compile(REQUEST_ID_PATTERN)
 
 
 class Mode(DescribedEnum):
@@ -102,6 +105,10 @@ def looks_like_form_id(text: str) -> bool:
 
 def new_request_id() -> str:
     return "req_" + next(_request_words)
+
+
+def looks_like_request_id(text: str) -> bool:
+    return _REQUEST_ID.fullmatch(text) is not None
 
 
 def _drawn_request_words(count: int) -> list[str]:

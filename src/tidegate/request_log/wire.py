@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from tidegate.core import ids
 from tidegate.infra.http.cursor import Cursor
 from tidegate.infra.http.operation import Timestamp, meanings
 from tidegate.infra.http.paging import PER_PAGE, PerPage
@@ -49,7 +50,7 @@ class ListLoggedRequests(msgspec.Struct, kw_only=True, rename="camel"):
     ) = UNSET
     key_id: Annotated[int, Meta(ge=1, description="Only requests with this key.")] | UnsetType = UNSET
     request_id: (
-        Annotated[str, Meta(pattern=r"^req_[0-9a-f]{16}$", description="Only the request with this id.")] | UnsetType
+        Annotated[str, Meta(pattern=ids.REQUEST_ID_PATTERN, description="Only the request with this id.")] | UnsetType
     ) = UNSET
     date_from: Annotated[Moment, Meta(description="From this day or time on.")] | UnsetType = UNSET
     date_to: Annotated[Moment, Meta(description="Before this time; a day is included.")] | UnsetType = UNSET

@@ -45,7 +45,8 @@ FIRST_SECTIONS = (
             SettingRow(
                 name="TIDEGATE_TRUSTED_PROXIES",
                 meaning="Number of your own proxies that append to X-Forwarded-For. With 0 behind a proxy all payers "
-                "share one address and one limit; with too many a payer can choose its address.",
+                "share one address and one limit; with too many a payer can choose its address. "
+                "With 1 or more, X-Request-Id is the proxy's.",
                 usual="0",
                 live="1",
             ),

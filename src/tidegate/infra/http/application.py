@@ -14,6 +14,7 @@ from tidegate.core import request_id as request_ids
 from tidegate.core.clock import monotonic_s
 from tidegate.core.errors import Refusal, Unavailable
 from tidegate.infra.http.body import BROKEN
+from tidegate.infra.http.client import id_by_proxy
 from tidegate.infra.http.error_answer import error_body, headers_of, outcome_of, write_log
 from tidegate.infra.http.hosts import KnownHosts
 from tidegate.infra.http.in_flight import ALWAYS_ANSWERED, AdmissionControl
@@ -69,10 +70,10 @@ class Application:
             if scope["type"] == "lifespan":
                 await _live(self._lifespan, receive, send)
             return
-        request_id = scope["tidegate.request_id"] = ids.new_request_id()
-        request_ids.begin(request_id)
         scope["app"] = self
         scope["tidegate.trusted_proxies"] = self._trusted_proxies
+        request_id = scope["tidegate.request_id"] = id_by_proxy(scope) or ids.new_request_id()
+        request_ids.begin(request_id)
         reply = Reply(send, request_id)
         started = monotonic_s()
         try:

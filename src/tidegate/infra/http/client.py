@@ -1,10 +1,12 @@
-"""Where a request comes from."""
+"""Where a request comes from, and what our own proxies say about it."""
 
 from __future__ import annotations
 
 import re
 
 from starlette.types import Scope
+
+from tidegate.core import ids
 
 # Some proxies add the port: 203.0.113.11:51234, [2001:db8::1]:443. An IPv6 address without brackets has more colons.
 _WITH_PORT = re.compile(r"\[(?P<ipv6>[^\]]*)\](?::\d*)?|(?P<ipv4>[^:]*):\d*")
@@ -24,6 +26,14 @@ def client_of(scope: Scope) -> str:
             return _without_port(address)
     peer = scope.get("client")
     return str(peer[0]) if peer else ""
+
+
+def id_by_proxy(scope: Scope) -> str | None:
+    """The id under which our proxy logs the request, so that one id finds it there and here."""
+    if not scope["tidegate.trusted_proxies"]:
+        return None
+    given = [value.decode("latin-1") for name, value in scope["headers"] if name == b"x-request-id"]
+    return given[0] if len(given) == 1 and ids.looks_like_request_id(given[0]) else None
 
 
 def _without_port(address: str) -> str:

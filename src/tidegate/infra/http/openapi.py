@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from tidegate.core import errors
+from tidegate.core import errors, ids
 from tidegate.core.errors import Refusal
 from tidegate.infra.http import error_guide
 from tidegate.infra.http.openapi_schema import REF, components_of, ref_to
@@ -91,7 +91,7 @@ def _error_schema() -> dict[str, Any]:
             },
             "requestId": {
                 "type": "string",
-                "pattern": "^req_[0-9A-Za-z]{16}$",
+                "pattern": ids.REQUEST_ID_PATTERN,
                 "description": "Id of the request, as in `X-Request-Id`.",
             },
             "data": {"type": "object", "description": "Only where the answer helps to go on."},
