@@ -27,6 +27,8 @@ DEPLOY = ROOT / "deploy"
 FILES = sorted(path for path in DEPLOY.rglob("*") if path.is_file())
 YAML_FILES = [path for path in FILES if path.suffix in (".yaml", ".yml")]
 UNITS = sorted(path for path in (DEPLOY / "systemd").iterdir() if path.is_file())
+# Those that run Tidegate itself, under the common protection.
+SERVICES = [unit for unit in UNITS if unit.match("tidegate-*.service")]
 SETTINGS = {row.name for section in SECTIONS for row in section.rows}
 # 0 is nothing to attack, 10 is everything; what is left is that it uses the network.
 EXPOSURE_MAX = 1.5
@@ -54,7 +56,7 @@ def test_every_setting_named_exists(path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "pattern"),
     [
-        *((unit, r"^ExecStart=\S+/tidegate (.+)$") for unit in UNITS if unit.suffix == ".service"),
+        *((unit, r"^ExecStart=\S+/tidegate (.+)$") for unit in SERVICES),
         (DEPLOY / "container" / "Containerfile", r"^CMD (\[.+\])$"),
         (DEPLOY / "container" / "compose.yaml", r"^    command: (\[(?:migrate|serve|worker).*\])$"),
         *((path, r"^ +args: (\[.+\])$") for path in sorted((DEPLOY / "kubernetes").iterdir())),
@@ -114,6 +116,9 @@ def test_the_operator_is_told_what_to_do_about_each_alert() -> None:
 def test_the_operations_page_names_commands_settings_and_files_that_exist() -> None:
     text = (ROOT / "docs" / "operations.md").read_text()
     assert set(re.findall(r"\bTIDEGATE_[A-Z_]*[A-Z]\b", text)) <= SETTINGS
+    titles = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
+    anchors = {re.sub(r"[^a-z0-9 -]", "", title.lower()).replace(" ", "-") for title in titles}
+    assert set(re.findall(r"\]\(#([^)]+)\)", text)) <= anchors
     links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
     assert [link for link in links if not (ROOT / "docs" / link).exists()] == []
     commands = set(re.findall(r"(?:/bin/|`| )tidegate ([a-z][a-z-]+)(?: |`|$)", text, flags=re.MULTILINE))
@@ -217,21 +222,20 @@ def test_container_files_as_hadolint_reads_them() -> None:
 
 def test_units_as_systemd_reads_them(tmp_path: Path) -> None:
     """In a root of their own, where the program that they start exists and the common part applies to each."""
-    for folder in ("opt/tidegate/bin", "etc/systemd", "usr/lib/systemd"):
+    for folder in ("opt/tidegate/bin", "etc/systemd", "usr/bin", "usr/lib/systemd"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "lib").symlink_to("usr/lib")
-    program = tmp_path / "opt/tidegate/bin/tidegate"
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
+    for program in (tmp_path / "opt/tidegate/bin/tidegate", tmp_path / "usr/bin/pgbackrest"):
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o755)
     shutil.copytree(DEPLOY / "systemd", tmp_path / "etc/systemd/system")
     of_system = Path("/usr/lib/systemd/system")
     if not of_system.exists():
         pytest.skip("this machine has no units of systemd to examine ours with")
     shutil.copytree(of_system, tmp_path / "usr/lib/systemd/system", symlinks=True)
-    names = [unit.name for unit in UNITS]
+    names = [unit.name.replace("@.", "@full.") for unit in UNITS]
     root = f"--root={tmp_path}"
     examined("systemd-analyze", root, "verify", *names, package="apt-get install systemd")
-    for name in names:
-        if name.endswith(".service"):
-            limit = f"--threshold={EXPOSURE_MAX * 10:.0f}"
-            examined("systemd-analyze", root, "security", "--offline=yes", limit, name, package="systemd")
+    for unit in SERVICES:
+        limit = f"--threshold={EXPOSURE_MAX * 10:.0f}"
+        examined("systemd-analyze", root, "security", "--offline=yes", limit, unit.name, package="systemd")

@@ -74,5 +74,5 @@ async def test_one_id_finds_a_request_in_the_logs_of_proxy_and_service(
         assert line_about(request_id, proxied)["status"] == ours["status"] == answer.status_code
     [lost] = unanswered.headers.get_list("x-request-id")
     assert line_about(lost, proxied)["status"] == unanswered.status_code >= 500
-    for private in (FORGED, shop.secret_key, created.json()["data"]["reference"], "ada@example.com"):
+    for private in (FORGED, shop.secret_key, created.json()["data"]["payCode"], "ada@example.com"):
         assert private not in "\n".join(proxied + served)
