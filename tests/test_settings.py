@@ -118,7 +118,7 @@ def test_settings_never_show_the_database_password() -> None:
 
 def test_several_keys_may_open_and_none_is_shown() -> None:
     key = LIVE["TIDEGATE_ENCRYPTION_KEY"]
-    settings = from_environment({"TIDEGATE_ENCRYPTION_KEY": f"{key} {OTHER_KEY}"})
+    settings = from_environment({"TIDEGATE_ENCRYPTION_KEY": f"{key},{OTHER_KEY}"})
     assert settings.encryption_keys == (b"0123456789abcdef0123456789abcdef", bytes(range(32)))
     assert "0123456789abcdef" not in repr(settings)
 

@@ -59,12 +59,13 @@ class SettingsReader:
         return value
 
     def keys(self, name: str) -> tuple[bytes, ...]:
-        """One or more, in base64 and separated by spaces."""
+        """One or more, in base64 and separated by commas or spaces."""
         keys = []
-        for word in self.text(name).split():
+        words = self.text(name).replace(",", " ").split()
+        for word in words:
             with suppress(binascii.Error):
                 keys.append(base64.b64decode(word, validate=True))
-        if len(keys) != len(self.text(name).split()) or any(len(key) != ENCRYPTION_KEY_BYTES for key in keys):
+        if len(keys) != len(words) or any(len(key) != ENCRYPTION_KEY_BYTES for key in keys):
             self.problems.append(
                 f"{name} must be {ENCRYPTION_KEY_BYTES} bytes in base64, such as `openssl rand -base64 32` makes."
             )

@@ -152,6 +152,7 @@ async def run(
         for other in others:
             group.create_task(other)
         for loop in loops:
+            meter.begin_loop(loop.name)
             group.create_task(_repeat(loop, deps, clock, meter, outage), name=loop.name)
 
 

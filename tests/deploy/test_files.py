@@ -3,12 +3,8 @@ used where they are installed."""
 
 from __future__ import annotations
 
-import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +12,9 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from serving import metrics_of
+from deploy.examined import examined
 from tidegate.cli import main
 from tidegate.cli.main import COMMANDS
-from tidegate.infra.telemetry import Meter
 from tidegate.settings_guide.file import SECTIONS
 
 ROOT = Path(__file__).parents[2]
@@ -74,45 +69,6 @@ def test_every_command_exists_with_its_options(path: Path, pattern: str) -> None
         assert set(re.findall(r"--[a-z-]+", " ".join(words))) <= set(re.findall(r"--[a-z-]+", done.output))
 
 
-def metric_names() -> set[str]:
-    meter = Meter()
-    names = set()
-    for name, kind in re.findall(r"^# TYPE (\S+(?<!_created)) (\w+)", metrics_of(meter), flags=re.MULTILINE):
-        names |= {f"{name}{end}" for end in ("_bucket", "_count", "_sum")} if kind == "histogram" else {name}
-    return names
-
-
-def metrics_in(text: str) -> set[str]:
-    return set(re.findall(r"\btidegate_[a-z_]+\b", text))
-
-
-def alerts() -> list[dict[str, Any]]:
-    [rules] = documents(DEPLOY / "watch" / "alerts.yml")
-    return [rule for group in rules["groups"] for rule in group["rules"]]
-
-
-def board() -> dict[str, Any]:
-    board: dict[str, Any] = json.loads((DEPLOY / "watch" / "tidegate-board.json").read_text())
-    return board
-
-
-def test_alerts_and_board_use_metrics_that_exist_and_the_board_shows_all() -> None:
-    asked = [rule["expr"] for rule in alerts()]
-    shown = [target["expr"] for panel in board()["panels"] for target in panel["targets"]]
-    known = metric_names()
-    assert metrics_in(" ".join(asked + shown)) <= known
-    missing = {name.removesuffix("_sum").removesuffix("_count").removesuffix("_bucket") for name in known} - {
-        name.removesuffix("_sum").removesuffix("_count").removesuffix("_bucket") for name in metrics_in(" ".join(shown))
-    }
-    assert not missing, f"add a panel for {missing} to deploy/watch/tidegate-board.json"
-
-
-def test_the_operator_is_told_what_to_do_about_each_alert() -> None:
-    text = (ROOT / "docs" / "operations.md").read_text()
-    answered = re.findall(r"^### (Tidegate\w+)$", text, flags=re.MULTILINE)
-    assert answered == [rule["alert"] for rule in alerts()], "docs/operations.md, section Alerts"
-
-
 def test_the_operations_page_names_commands_settings_and_files_that_exist() -> None:
     text = (ROOT / "docs" / "operations.md").read_text()
     assert set(re.findall(r"\bTIDEGATE_[A-Z_]*[A-Z]\b", text)) <= SETTINGS
@@ -124,24 +80,6 @@ def test_the_operations_page_names_commands_settings_and_files_that_exist() -> N
     commands = set(re.findall(r"(?:/bin/|`| )tidegate ([a-z][a-z-]+)(?: |`|$)", text, flags=re.MULTILINE))
     assert commands
     assert commands - set(COMMANDS) == set()
-
-
-def test_the_board_reads_the_source_that_is_set_up() -> None:
-    [sources] = documents(DEPLOY / "watch" / "grafana-sources.yml")
-    uids = {source["uid"] for source in sources["datasources"]}
-    assert {panel["datasource"]["uid"] for panel in board()["panels"]} <= uids
-    ids = [panel["id"] for panel in board()["panels"]]
-    assert len(ids) == len(set(ids))
-
-
-def test_what_prometheus_scrapes_is_where_the_services_show_it() -> None:
-    [compose] = documents(DEPLOY / "container" / "compose.yaml")
-    [prometheus] = documents(DEPLOY / "watch" / "prometheus.yml")
-    scraped = {job["job_name"]: job["static_configs"][0]["targets"] for job in prometheus["scrape_configs"]}
-    assert scraped == {
-        f"tidegate-{name}": [f"{name}:{compose['services'][name]['environment']['TIDEGATE_METRICS_PORT']}"]
-        for name in ("api", "worker")
-    }
 
 
 def test_files_that_compose_mounts_are_there() -> None:
@@ -184,6 +122,43 @@ def test_pods_run_without_rights(path: Path) -> None:
             assert "memory" in container["resources"]["limits"]
 
 
+def test_manifests_fit_together() -> None:
+    """What one part names is what another has: labels, ports, services. The schema of Kubernetes does not ask."""
+    found = [one for path in sorted((DEPLOY / "kubernetes").iterdir()) for one in documents(path)]
+    of_kind = {kind: [one for one in found if one["kind"] == kind] for kind in {one["kind"] for one in found}}
+    assert {one["metadata"].get("namespace", one["metadata"]["name"]) for one in found} == {"tidegate"}
+    labels: list[Any] = []
+    ports: dict[str, int] = {}
+    for deployment in of_kind["Deployment"]:
+        own = deployment["spec"]["template"]["metadata"]
+        labels.append(own["labels"].items())
+        assert deployment["spec"]["selector"]["matchLabels"] == own["labels"]
+        for container in deployment["spec"]["template"]["spec"]["containers"]:
+            named = {port["name"]: port["containerPort"] for port in container["ports"]}
+            ports |= named
+            probed = {container[probe]["httpGet"]["port"] for probe in container if probe.endswith("Probe")}
+            assert probed <= set(named)
+            environment = {one["name"]: one["value"] for one in container["env"]}
+            shown = str(named["metrics"])
+            assert environment["TIDEGATE_METRICS_PORT"] == own["annotations"]["prometheus.io/port"] == shown
+            opened = {one["port"] for rule in of_kind["NetworkPolicy"][0]["spec"]["ingress"] for one in rule["ports"]}
+            assert set(named.values()) <= opened
+    [service] = of_kind["Service"]
+    [[backend]] = [
+        [path["backend"]["service"] for path in rule["http"]["paths"]]
+        for rule in of_kind["Ingress"][0]["spec"]["rules"]
+    ]
+    assert backend == {"name": service["metadata"]["name"], "port": {"name": service["spec"]["ports"][0]["name"]}}
+    assert service["spec"]["ports"][0]["targetPort"] in ports
+    selectors = [
+        service["spec"]["selector"],
+        *(one["spec"]["selector"]["matchLabels"] for one in of_kind["PodDisruptionBudget"]),
+    ]
+    assert all(any(selector.items() <= own for own in labels) for selector in selectors)
+    mounted = {mount["name"] for pod in pods_in(found) for one in pod["containers"] for mount in one["volumeMounts"]}
+    assert mounted == {volume["name"] for pod in pods_in(found) for volume in pod["volumes"]}
+
+
 def pods_in(value: Any) -> list[dict[str, Any]]:
     if isinstance(value, list):
         return [found for one in value for found in pods_in(one)]
@@ -191,23 +166,6 @@ def pods_in(value: Any) -> list[dict[str, Any]]:
         return []
     own = [value] if "containers" in value else []
     return own + [found for one in value.values() for found in pods_in(one)]
-
-
-def examined(program: str, *arguments: str | Path, package: str, cwd: Path = ROOT) -> str:
-    beside = Path(sys.executable).parent
-    found = shutil.which(program, path=f"{beside}{os.pathsep}{os.environ.get('PATH', '')}")
-    if found is None:
-        pytest.skip(f"{program} is not installed: {package}")
-    done = subprocess.run([found, *arguments], capture_output=True, text=True, check=False, cwd=cwd)
-    assert done.returncode == 0, done.stdout + done.stderr
-    # systemd-analyze verify exits with 0 on an unknown key, and says so.
-    assert program != "systemd-analyze" or not done.stderr, done.stderr
-    return done.stdout
-
-
-def test_alert_rules_as_prometheus_reads_them() -> None:
-    examined("promtool", "check", "rules", DEPLOY / "watch" / "alerts.yml", package="apt-get install prometheus")
-    examined("promtool", "test", "rules", DEPLOY / "watch" / "alerts_test.yml", package="apt-get install prometheus")
 
 
 def test_manifests_as_kubernetes_reads_them() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
 from functools import partial
 from tempfile import TemporaryDirectory
@@ -120,6 +120,17 @@ class Meter:
 
     def count_dropped_log(self) -> None:
         self._dropped_logs.inc()
+
+    def begin_loop(self, loop: str) -> None:
+        """Shown from the start: an alert sees a loop that never finishes a round, and the first failure of another."""
+        for counter in (self._rounds, self._work, self._failures):
+            counter.labels(loop)
+
+    def begin_deliveries(self, loop: str, outcomes: Iterable[str]) -> None:
+        """The same for webhooks, whose sender has no rounds."""
+        self._failures.labels(loop)
+        for outcome in outcomes:
+            self._deliveries.labels(outcome)
 
     def count_round(self, loop: str, done: int) -> None:
         """Also of a round without work: a loop that stands still does none."""

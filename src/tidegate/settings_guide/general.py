@@ -97,7 +97,7 @@ FIRST_SECTIONS = (
                 name="TIDEGATE_ENCRYPTION_KEY",
                 meaning="Encrypts webhook secrets and second factors: 32 bytes in base64, the same for all processes. "
                 "Keep a copy apart from the database's backups: without it no webhook can be signed. To rotate, put "
-                "the new key before the old one, with a space between, and quote both.",
+                "the new key before the old one, with a comma between.",
                 live="{key}",
             ),
         ),

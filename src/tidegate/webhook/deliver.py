@@ -59,6 +59,7 @@ PAUSE_AWAY_S = 0.5
 GRACE_S = 16.0
 MEASURE_EVERY_S = 10.0
 LOOP = queue_store.DELIVER
+OUTCOMES = DELIVERED, FAILED, EXHAUSTED = "delivered", "failed", "exhausted"
 SECRETS_KEPT_MAX = 10_000
 
 log = structlog.get_logger("webhook")
@@ -86,6 +87,7 @@ class Sender:
 
     async def run(self, *, grace_s: float = GRACE_S) -> None:
         """Until cancelled; then requests in flight are waited for."""
+        self._meter.begin_deliveries(LOOP, OUTCOMES)
         async with self._egress.open():
             try:
                 async with asyncio.TaskGroup() as group:
@@ -362,8 +364,8 @@ def _reason_to_disable(circuit: Circuit, results: Sequence[DeliveryResult], now:
 
 def _outcome_of(result: DeliveryResult) -> str:
     if result.is_success:
-        return "delivered"
-    return "failed" if result.next_attempt_at else "exhausted"
+        return DELIVERED
+    return FAILED if result.next_attempt_at else EXHAUSTED
 
 
 def _chance() -> float:
