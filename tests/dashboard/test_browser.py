@@ -31,7 +31,7 @@ VIEWS: tuple[View, ...] = (
 )
 IN_EVERY_VIEW = ("", "/payments?currency=NGN", "/payments/{paid}")
 PAGES = (
-    "", "/payments?currency=NGN", "/payments/{paid}", "/links", "/find?q=pay", "/webhooks/replay",
+    "", "/payments?currency=NGN", "/payments/{paid}", "/payments/new", "/links", "/find?q=pay", "/webhooks/replay",
     "/takings?currency=NGN", "/refunds", "/refunds?tab=approve", "/wallets", "/wallets/NGN", "/wallets/NGN/locked",
     "/inflows", "/inflows/{inflow}", "/accounts/new", "/accounts/{account}?name=Ada+Obii",
     "/webhooks", "/keys", "/developers", "/team", "/audit", "/settings", "/branding", "/sandbox/people",

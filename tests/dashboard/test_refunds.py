@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -13,6 +14,7 @@ from checkout.paying import card
 from conftest import MakeCheckout
 from dashboard.people import People, SignedInPerson
 from tidegate.member.permission import Role
+from tidegate.rail.action import FailureReason
 
 pytestmark = pytest.mark.usefixtures("unlimited")
 
@@ -140,6 +142,27 @@ async def test_who_may_not_refund_has_no_form_and_a_viewer_sees_no_payer(
     email = await people.admin.fetchval("SELECT customer_email FROM payment LIMIT 1")
     assert email not in page
     assert email not in (await viewer.get("/payments")).text
+
+
+async def test_a_refund_that_failed_is_given_again_from_the_payment(
+    people: People, shop: Shop, owner: SignedInPerson, paid: Checkout, admin: Any
+) -> None:
+    # Refunds that end in .13 are declined.
+    first = await owner.send(f"{at(paid)}/refund", at=at(paid), what="part", amount="10.13", reason="one item less")
+    await paid.tick()
+    await paid.let_pass("5s")
+    assert "Open the payment to try again" in (await owner.client.get(first.headers["location"])).text
+    assert FailureReason.DECLINED.meaning in (await owner.get("/refunds")).text
+    page = (await owner.get(at(paid))).text
+    assert "The refund of ₦10.13 failed" in page
+    form = dict(re.findall(r'name="(\w+)" value="([^"]*)"', page.partition('id="again"')[2].partition("</form>")[0]))
+    viewer = await people.person(shop, Role.VIEWER)
+    assert 'id="again"' not in (await viewer.get(at(paid))).text
+    assert (await owner.post(f"{at(paid)}/refund", form)).status_code == 303
+    again = await admin.fetch("SELECT amount_minor, reason, status FROM refund ORDER BY id")
+    assert [tuple(row) for row in again] == [(1013, "one item less", "failed"), (1013, "one item less", "processing")]
+    # The newest one is on its way.
+    assert 'id="again"' not in (await owner.get(at(paid))).text
 
 
 async def test_disputed_money_has_no_refund_form(owner: SignedInPerson, paid: Checkout, admin: Any) -> None:

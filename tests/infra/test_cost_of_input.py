@@ -69,6 +69,8 @@ DASHBOARD_FORMS = {
     "/view/{link}": ("unknown",),
     "/enter/{link}": ("unknown",),
     "/security": ("name", "old", "password", "session", "id"),
+    "/{business}/payments/new": ("amount", "name", "email", "description", "reference", "once"),
+    "/{business}/payments/{payment}/receipt": ("once",),
     "/{business}/payments/{payment}/refund": ("amount", "reason", "note", "what", "version", "once", "factor"),
     "/{business}/payments/{payment}/disable": ("disabled",),
     "/{business}/payments/{payment}/case": ("days", "once"),

@@ -25,3 +25,16 @@ async def insert(
         """,
         business_id, by.actor, by.origin, action, subject, msgspec.json.encode(details).decode(), now,
     )  # fmt: skip
+
+
+async def count(tx: Tx, business_id: str, action: str, subject: str, *, since: datetime) -> int:
+    """How often it was done to one thing."""
+    return int(
+        await tx.fetchval(
+            """
+            SELECT count(*) FROM audit
+             WHERE business_id = $1 AND subject = $3 AND action = $2 AND created_at > $4
+            """,
+            business_id, action, subject, since,
+        )
+    )  # fmt: skip

@@ -1,18 +1,25 @@
-"""The receipt by e-mail: written once to the outbox when a payment has succeeded, by the worker."""
+"""The receipt by e-mail: written once to the outbox when a payment has succeeded, by the worker; again when a person of
+the business asks for it."""
 
 from __future__ import annotations
 
 import asyncio
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
+from typing import NamedTuple
 
+from tidegate.audit import store as audit
+from tidegate.audit.model import Actor
 from tidegate.checkout import receipt_store, store
 from tidegate.checkout.language.catalog import DEFAULT_LANGUAGE, LANGUAGES, catalog_for
 from tidegate.checkout.page.model import ROOT, PageModel
 from tidegate.checkout.page.receipt import pdf_of, receipt_pdf
 from tidegate.core.clock import Clock
+from tidegate.core.errors import Conflict
 from tidegate.core.ids import Mode
+from tidegate.core.method import MethodNames
 from tidegate.infra import leased_work
+from tidegate.infra.db import Database, Tx
 from tidegate.infra.lease_store import Lease
 from tidegate.infra.leased_work import RoundResult, WorkKind
 from tidegate.infra.page.site import Site
@@ -21,10 +28,21 @@ from tidegate.mail.model import SUBJECT_CHARS_MAX, Mail, MailAttachment, one_lin
 from tidegate.merchant import store as merchants
 from tidegate.payment import pay
 from tidegate.payment.change import PaymentSnapshot
-from tidegate.payment.model import PaymentStatus
+from tidegate.payment.model import Payment, PaymentStatus
 from tidegate.rail.deps import PaymentDeps
 
 WRITE = WorkKind(receipt_store.WRITE, receipt_store.list_due)
+# What people may send about one payment; a payer's mailbox is not theirs to fill.
+SENT_MAX = 5
+SENT_WITHIN = timedelta(days=1)
+
+
+class ReceiptIssuer(NamedTuple):
+    """The deployment, as a receipt names it."""
+
+    base_url: str
+    names: MethodNames
+    mode: Mode
 
 
 async def write_due(deps: PaymentDeps, clock: Clock) -> RoundResult:
@@ -39,16 +57,32 @@ async def _write(deps: PaymentDeps, lease: Lease, now: datetime) -> int:
         return 0
     snapshot = await pay.view(deps.db, lease.business_id, wanted.pay_code)
     is_sent = snapshot.payment.status is PaymentStatus.SUCCESS and snapshot.business.receipts_by_mail
-    mail = await _mail(deps, snapshot, wanted.language, now) if is_sent else None
+    issuer = ReceiptIssuer(deps.base_url, deps.names, deps.mode)
+    mail = await compose(deps.db, snapshot, wanted.language, issuer=issuer, now=now) if is_sent else None
     async with leased_work.writing(deps.db, lease) as tx:
         if await receipt_store.end(tx, snapshot.payment, now=now) and mail is not None:
             await outbox.insert(tx, lease.business_id, mail, now=now)
     return 1
 
 
-async def _mail(deps: PaymentDeps, snapshot: PaymentSnapshot, language: str, now: datetime) -> Mail:
+async def send(tx: Tx, payment: Payment, mail: Mail, *, by: Actor, now: datetime) -> None:
+    """As a person asks for it. Raises Conflict."""
+    if not await receipt_store.lock_recipient(tx, payment, mail.recipient):
+        raise Conflict("the payer's data were erased, so there is no address to send a receipt to")
+    sent = await audit.count(tx, payment.business_id, "receipt.sent", payment.pay_code, since=now - SENT_WITHIN)
+    if sent >= SENT_MAX:
+        raise Conflict(f"this receipt was sent {SENT_MAX} times within a day; send it again tomorrow")
+    await outbox.insert(tx, payment.business_id, mail, now=now)
+    await audit.insert(
+        tx, payment.business_id, by, action="receipt.sent", subject=payment.pay_code, details={}, now=now
+    )
+
+
+async def compose(
+    db: Database, snapshot: PaymentSnapshot, language: str, *, issuer: ReceiptIssuer, now: datetime
+) -> Mail:
     payment, business = snapshot.payment, snapshot.business
-    async with deps.db.connection() as tx:
+    async with db.connection() as tx:
         movements = await store.list_movements(tx, business.id, payment.id)
         logo_hash = business.brand.logo_hash
         logo = await merchants.find_logo(tx, business.id, logo_hash) if logo_hash else None
@@ -58,9 +92,9 @@ async def _mail(deps: PaymentDeps, snapshot: PaymentSnapshot, language: str, now
         # A language may have been taken away since.
         words=catalog_for(language if language in LANGUAGES else DEFAULT_LANGUAGE),
         now=now,
-        site=Site(deps.base_url),
-        names=deps.names,
-        is_test=deps.mode is Mode.SANDBOX,
+        site=Site(issuer.base_url),
+        names=issuer.names,
+        is_test=issuer.mode is Mode.SANDBOX,
         nonce="",
     )
     document = pdf_of(page, logo=logo.body if logo else None)

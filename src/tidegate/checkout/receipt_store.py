@@ -76,6 +76,28 @@ async def find(tx: Tx, business_id: str, payment_id: int) -> WantedReceipt | Non
     return WantedReceipt(**row) if row else None
 
 
+async def find_language(tx: Tx, payment: Payment) -> str | None:
+    """What the payer read last, where a receipt was asked for."""
+    found: str | None = await tx.fetchval(
+        "SELECT language FROM receipt_mail WHERE business_id = $1 AND payment_id = $2",
+        payment.business_id, payment.id,
+    )  # fmt: skip
+    return found
+
+
+async def lock_recipient(tx: Tx, payment: Payment, recipient: str) -> bool:
+    """Whether it is the payer's address still. Until the transaction ends, the payer is not erased, and no other
+    receipt of this payment is sent."""
+    found = await tx.fetchval(
+        """
+        SELECT customer_email = $3 AND customer_email <> 'erased@tidegate.invalid' FROM payment
+         WHERE business_id = $1 AND id = $2 FOR NO KEY UPDATE
+        """,
+        payment.business_id, payment.id, recipient,
+    )  # fmt: skip
+    return found is True
+
+
 async def end(tx: Tx, payment: Payment, *, now: datetime) -> bool:
     """False when it had ended, or its payer was erased meanwhile: then nothing may be sent."""
     done = await tx.fetchval(

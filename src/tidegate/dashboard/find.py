@@ -37,6 +37,7 @@ class FoundItem(NamedTuple):
 
 
 ACTS = (
+    Place("New payment", "/payments/new", Permission.DISABLE_PAYMENT, "create make invoice link"),
     Place("Make a payment link", "/links", Permission.DISABLE_PAYMENT, "new create qr code poster invoice"),
     Place("Overpaid payments", "/payments?variance=over", Permission.SEE, "excess too much unusual variance"),
     Place("Underpaid payments", "/payments?variance=under", Permission.SEE, "short too little unusual variance"),

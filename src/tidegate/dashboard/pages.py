@@ -17,7 +17,9 @@ from tidegate.dashboard.home import Home
 from tidegate.dashboard.inflow_pages import InflowPages
 from tidegate.dashboard.links import LinkDashboard
 from tidegate.dashboard.member_gate import MemberGate
+from tidegate.dashboard.new_payment import NewPaymentPages
 from tidegate.dashboard.payments import PaymentPages
+from tidegate.dashboard.receipts import ReceiptPages
 from tidegate.dashboard.refunds import RefundPages
 from tidegate.dashboard.renderer import Renderer
 from tidegate.dashboard.replay import ReplayPages
@@ -58,12 +60,15 @@ class Dashboard:
         )
         team = Team(deps.db, sign_in)
         self.gate = MemberGate(self.shell, team)
-        payment_pages = PaymentPages(self.shell, names, public_ids)
+        sends_mail = settings.mail is not None or self.shell.is_sandbox
+        payment_pages = PaymentPages(self.shell, names, public_ids, settings.checkout_url, sends_mail)
         self.cases = CasePages(self.shell, payment_pages)
         self.table: list[DashboardRoute] = [
             *Home(self.shell).routes(),
             *TakingsPages(self.shell).routes(),
+            *NewPaymentPages(self.shell, names, taken).routes(),
             *payment_pages.routes(),
+            *ReceiptPages(self.shell, payment_pages).routes(),
             *self.cases.table(),
             *FindPages(self.shell, payment_pages).routes(),
             *ViewPages(self.shell).routes(),

@@ -102,13 +102,31 @@ def refund_choices(payment: Payment, subject: Subject) -> list[RefundChoice]:
     return choices
 
 
+@dataclass(frozen=True)
+class FailedRefund:
+    amount: Money
+    # Why, in words.
+    failure: str
+    reason: str
+    note: str
+
+
+def retry_of(history: PaymentHistory, subject: Subject) -> FailedRefund | None:
+    """The newest refund, where it failed and its amount is still there to be given back."""
+    newest = history.refunds[-1] if history.refunds else None
+    if newest is None or newest.status != "failed" or newest.amount_minor > subject.left.minor:
+        return None
+    given = Money(newest.amount_minor, subject.received.currency)
+    return FailedRefund(given, _reason(newest.failure), newest.reason or "", newest.note or "")
+
+
 def timeline_of(
     payment: Payment, history: PaymentHistory, business: Business, *, is_masked: bool
 ) -> list[TimelineStep]:
     currency = payment.expected.currency
-    steps = [
-        TimelineStep(payment.created_at, f"Created for {amount(payment.expected)}", f"Reference {payment.reference}")
-    ]
+    creator = next((f" by {act.who}" for act in history.acts if act.action == "payment.created"), "")
+    created = f"Created for {amount(payment.expected)}{creator}"
+    steps = [TimelineStep(payment.created_at, created, f"Reference {payment.reference}")]
     for attempt in history.attempts:
         steps += _attempt_steps(attempt, is_masked=is_masked)
     for receipt in history.receipts:
@@ -127,6 +145,7 @@ _ACTS = {
     "refund.declined": "Refund of {amount} declined by {who}",
     "payment.disabled": "Disabled by {who}",
     "payment.enabled": "Enabled by {who}",
+    "receipt.sent": "Receipt sent to the payer by {who}",
     "case.shared": "Case shared by {who}",
     "case.revoked": "Case link revoked by {who}",
 }

@@ -27,6 +27,7 @@ from tidegate.core.money import CHECKOUT_OFFERS, Currency, Money
 from tidegate.core.public_id import PublicIds
 from tidegate.dashboard import case_store, from_code, payment_store, search_box, view_store
 from tidegate.dashboard.format import amount
+from tidegate.dashboard.format import typed as format_typed
 from tidegate.dashboard.paging import number_in
 from tidegate.dashboard.payment_page import (
     JOURNAL_WORDS,
@@ -34,6 +35,7 @@ from tidegate.dashboard.payment_page import (
     STATUS_WORDS,
     difference_of,
     refund_choices,
+    retry_of,
     sentence_of,
     status_of,
     timeline_of,
@@ -81,6 +83,8 @@ class PaymentPages:
     shell: DashboardShell
     names: MethodNames
     public_ids: PublicIds
+    checkout_url: str
+    sends_mail: bool
 
     async def show_list(self, visitor: DashboardVisitor) -> Html:
         """A pay code leads to its payment."""
@@ -165,6 +169,9 @@ class PaymentPages:
             customer_name=payer_of(visitor, payment.order.customer.name),
             customer_email=payer_of(visitor, payment.order.customer.email),
             is_open=payment.status in (PaymentStatus.INITIATED, PaymentStatus.PENDING),
+            sends_receipt=self.sends_mail and payment.status is PaymentStatus.SUCCESS,
+            address=f"{self.checkout_url}/{payment.pay_code}",
+            retry=_retry(visitor, history, subject, terms) if choices else None,
             settled_in=_journal_of(history, "checkout_settled"), refunded_in=_journal_of(history, "refund_started"),
             cases=cases, case_address=case_address, case_parts=CASE_PARTS, case_days=CASE_DAYS,
             real_now=self.shell.sign_in.clock.now(),
@@ -194,7 +201,7 @@ class PaymentPages:
         payment = await self.get(visitor)
         is_disabled = visitor.form.get("disabled") == "yes"
         await payment_commands.set_disabled(
-            self.shell.db, visitor.business, payment.pay_code, is_disabled=is_disabled, now=visitor.now
+            self.shell.db, visitor.business, payment.pay_code, is_disabled=is_disabled, now=visitor.now, by=visitor.by
         )
         return self.shell.to(visitor, f"/payments/{payment.pay_code}")
 
@@ -320,6 +327,17 @@ def _journal_of(history: PaymentHistory, kind: str) -> int | None:
 def _terms(visitor: DashboardVisitor, terms: RefundTerms, first: Money | None) -> dict[str, object]:
     needs = first is not None and terms.step(visitor.membership.role, first) is RefundStep.PROPOSE
     return {"limit": terms.limit, "is_limited": terms.other_approvers > 0, "needs_second": needs}
+
+
+def _retry(
+    visitor: DashboardVisitor, history: PaymentHistory, subject: Subject, terms: RefundTerms
+) -> dict[str, object] | None:
+    """The form that gives a failed refund once more."""
+    failed = retry_of(history, subject)
+    if failed is None:
+        return None
+    needs_second = terms.step(visitor.membership.role, failed.amount) is RefundStep.PROPOSE
+    return {"failed": failed, "typed": format_typed(failed.amount), "needs_second": needs_second}
 
 
 def _status(wrong: Refusal | None) -> int:

@@ -38,6 +38,10 @@ _LABELS = {
     "name": "The name",
     "currency": "The currency",
     "amount": "The amount",
+    "email": "The e-mail address",
+    "reference": "The reference",
+    "description": "What is paid for",
+    "feeBearer": "Who pays the fee",
     "addresses": "An address",
     "scopes": "What the key may do",
 }

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 
+from tidegate.audit import store as audit
+from tidegate.audit.model import Actor
 from tidegate.core.errors import NotFound, Unavailable
 from tidegate.infra.db import Database
 from tidegate.merchant import field
@@ -50,11 +52,14 @@ async def verify(find: Find, business: Business, reference: str) -> PaymentRow:
 
 
 async def set_disabled(
-    db: Database, business: Business, reference: str, *, is_disabled: bool, now: datetime
+    db: Database, business: Business, reference: str, *, is_disabled: bool, now: datetime, by: Actor | None = None
 ) -> Payment:
-    """Idempotent. Decided again when the payment changes concurrently."""
+    """Idempotent. Decided again when the payment changes concurrently.
+
+    `by` is a person; what programs do is in the request log.
+    """
     for _ in range(TRIES):
-        async with db.connection() as tx:
+        async with db.transaction() as tx:
             before = await store.find(tx, PaymentKey(business.id, reference)) if field.is_reference(reference) else None
             if before is None:
                 raise _not_found()
@@ -62,6 +67,9 @@ async def set_disabled(
             if after == before:
                 return before
             written = await store.set_disabled(tx, after, now=now)
+            if written is not None and by is not None:
+                action = "payment.disabled" if is_disabled else "payment.enabled"
+                await audit.insert(tx, business.id, by, action=action, subject=before.pay_code, details={}, now=now)
         if written is not None:
             return written
     raise changing_too_fast()
