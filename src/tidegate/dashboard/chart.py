@@ -1,9 +1,10 @@
-"""Bars of the last days as SVG: links with names, a scale, direct labels. Pure."""
+"""Bars of the last days as SVG: links with names, a scale, direct labels; and a strip of the last hours. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from markupsafe import Markup
 
@@ -38,6 +39,40 @@ def bars(days: Sequence[DayBar]) -> Markup:
     return Markup(
         '<svg class="chart" viewBox="0 0 {w} {h}" role="group" aria-label="Taken by day">{parts}</svg>'
     ).format(w=WIDTH, h=HEIGHT, parts=Markup("").join(parts))
+
+
+STRIP_WIDTH, STRIP_HEIGHT = 240, 36
+
+
+class HourBar(NamedTuple):
+    """Parts of what was sent in an hour; drawn one on the other, the failed ones at the foot."""
+
+    bad: int
+    bar: int
+    wait: int
+
+
+def strip(hours: Sequence[HourBar], sentence: str) -> Markup:
+    most = max((sum(hour) for hour in hours), default=0)
+    step = STRIP_WIDTH / max(len(hours), 1)
+    bars = Markup("").join(_hour(hour, at * step, step - 2, most) for at, hour in enumerate(hours))
+    return Markup(
+        '<svg class="hours" viewBox="0 0 {w} {h}" preserveAspectRatio="none" role="img" aria-label="{sentence}">'
+        "<title>{sentence}</title>{bars}</svg>"
+    ).format(w=STRIP_WIDTH, h=STRIP_HEIGHT, sentence=sentence, bars=bars)
+
+
+def _hour(hour: HourBar, left: float, wide: float, most: int) -> Markup:
+    """An hour without events has a foot, so that the strip reads as one; a single failure is seen among many."""
+    shape = Markup('<rect class="{kind}" x="{x:.1f}" y="{y}" width="{w:.1f}" height="{h}"/>')
+    at, room = STRIP_HEIGHT - 2, STRIP_HEIGHT - 8
+    parts = [shape.format(kind="foot", x=left, y=at, w=wide, h=2)]
+    for kind, count in hour._asdict().items():
+        if count:
+            tall = max(room * count // most, 2)
+            at -= tall
+            parts.append(shape.format(kind=kind, x=left, y=at, w=wide, h=tall))
+    return Markup("").join(parts)
 
 
 def _bar(day: DayBar, at: int, step: float, tall: int, *, is_last: bool, is_labelled: bool) -> Markup:

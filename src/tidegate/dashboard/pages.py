@@ -11,6 +11,7 @@ from tidegate.dashboard.account_pages import AccountRequestPages
 from tidegate.dashboard.audit import AuditPages
 from tidegate.dashboard.branding import BrandingPages
 from tidegate.dashboard.cases import CasePages
+from tidegate.dashboard.deliveries import DeliveryPages
 from tidegate.dashboard.developer_pages import DeveloperPages
 from tidegate.dashboard.find import FindPages
 from tidegate.dashboard.home import Home
@@ -78,6 +79,7 @@ class Dashboard:
             *InflowPages(self.shell).routes(),
             *AccountRequestPages(self.shell).routes(),
             *WebhookPages(self.shell, deps).routes(),
+            *DeliveryPages(self.shell).routes(),
             *ReplayPages(self.shell).routes(),
             *TeamPages(self.shell, team, sends_mail=settings.mail is not None).routes(),
             *AuditPages(self.shell).routes(),

@@ -28,6 +28,8 @@ CONNECT_S = 5.0
 BODY_BYTES_MAX = 16 * 1024
 HEADER_BYTES_MAX = 8 * 1024
 HEADERS_MAX = 64
+# Of what is kept of an answer's headers.
+HEADERS_KEPT_BYTES_MAX = 4 * 1024
 # Shorter than most servers keep an idle connection, so that none closes at the moment it is used again.
 KEEP_ALIVE_S = 1.5
 # The text of an address is judged once; what its name stands for, at each connection.
@@ -46,6 +48,8 @@ class WebhookResponse:
     body: bytes
     retry_after: str | None
     duration_ms: int
+    # One a line.
+    headers: str = ""
 
 
 @dataclass(slots=True)
@@ -54,6 +58,7 @@ class _Received:
 
     status: int | None = None
     retry_after: str | None = None
+    headers: str = ""
     body: bytes = b""
 
 
@@ -98,7 +103,9 @@ class Egress:
         except (Forbidden, OSError, aiohttp.ClientError, ValueError) as problem:
             error = _name_of(problem)
         duration_ms = round((monotonic_s() - started) * 1000)
-        return WebhookResponse(received.status, error, received.body, received.retry_after, duration_ms)
+        return WebhookResponse(
+            received.status, error, received.body, received.retry_after, duration_ms, received.headers
+        )
 
     async def _exchange(self, url: str, body: bytes, headers: Mapping[str, str], received: _Received) -> None:
         assert self._session is not None
@@ -107,6 +114,7 @@ class Egress:
         ) as response:
             received.status = response.status
             received.retry_after = response.headers.get("Retry-After")
+            received.headers = _kept(response.headers)
             content = response.content
             while not content.at_eof() and len(received.body) < BODY_BYTES_MAX:
                 received.body += await content.read(BODY_BYTES_MAX - len(received.body))
@@ -152,6 +160,12 @@ class _GuardedResolver(AbstractResolver):
 
     async def close(self) -> None:
         """Nothing is held."""
+
+
+def _kept(headers: Mapping[str, str]) -> str:
+    """For people to read. A cookie is a secret of the other side."""
+    lines = (f"{name.lower()}: {'…' if name.lower() == 'set-cookie' else value}" for name, value in headers.items())
+    return "\n".join(lines)[:HEADERS_KEPT_BYTES_MAX].replace("\0", "\ufffd")
 
 
 def _usual_trust() -> ssl.SSLContext:

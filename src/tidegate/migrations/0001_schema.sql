@@ -2317,15 +2317,17 @@ $$;
 COMMENT ON FUNCTION new_webhook_delivery_id IS 'Milliseconds since 1970 and a padded serial number.';
 
 CREATE TABLE webhook_attempt (
-    business_id text        NOT NULL,
-    delivery_id bigint      NOT NULL,
-    number      integer     NOT NULL,
-    url         text        NOT NULL,
-    started_at  timestamptz NOT NULL,
-    duration_ms integer,
-    status_code integer,
-    error       text,
-    body        text,
+    business_id     text        NOT NULL,
+    delivery_id     bigint      NOT NULL,
+    number          integer     NOT NULL,
+    url             text        NOT NULL,
+    started_at      timestamptz NOT NULL,
+    duration_ms     integer,
+    status_code     integer,
+    error           text,
+    body            text,
+    request_headers text,
+    answer_headers  text,
     CONSTRAINT webhook_attempt_pk PRIMARY KEY (business_id, delivery_id, number),
     CONSTRAINT webhook_attempt_delivery_fk
         FOREIGN KEY (business_id, delivery_id) REFERENCES webhook_delivery (business_id, id),
@@ -2333,6 +2335,8 @@ CREATE TABLE webhook_attempt (
     CONSTRAINT webhook_attempt_has_an_end CHECK (status_code IS NOT NULL OR error IS NOT NULL)
 );
 COMMENT ON TABLE webhook_attempt IS 'What a receiver answered, each time: its status and the beginning of its body, or why there is none.';
+COMMENT ON COLUMN webhook_attempt.request_headers IS 'As sent, one a line, with the signatures.';
+COMMENT ON COLUMN webhook_attempt.answer_headers IS 'The beginning of what was answered, one a line, without cookies.';
 CREATE INDEX webhook_attempt_by_age ON webhook_attempt (started_at);
 
 -- On a cluster the queue is worked off business by business, each on its node. These functions do for one business what
@@ -2472,7 +2476,8 @@ BEGIN
     FOR v_result IN
         SELECT * FROM json_to_recordset(p_results) AS given (
             id bigint, lease_token text, is_success boolean, next_attempt_at timestamptz, url text,
-            started_at timestamptz, duration_ms integer, status_code integer, error text, body text)
+            started_at timestamptz, duration_ms integer, status_code integer, error text, body text,
+            request_headers text, answer_headers text)
     LOOP
         UPDATE webhook_delivery
            SET attempts = attempts + 1, failures = CASE WHEN v_result.is_success THEN 0 ELSE failures + 1 END,
@@ -2486,9 +2491,10 @@ BEGIN
         RETURNING attempts INTO v_number;
         CONTINUE WHEN NOT FOUND;
         INSERT INTO webhook_attempt (business_id, delivery_id, number, url, started_at, duration_ms, status_code, error,
-                                     body)
+                                     body, request_headers, answer_headers)
         VALUES (p_business_id, v_result.id, v_number, v_result.url, v_result.started_at, v_result.duration_ms,
-                v_result.status_code, v_result.error, v_result.body);
+                v_result.status_code, v_result.error, v_result.body, v_result.request_headers,
+                v_result.answer_headers);
         v_count := v_count + 1;
     END LOOP;
     FOR v_circuit IN
@@ -3706,7 +3712,7 @@ BEGIN
     -- Those of endpoints that are disabled: nothing can be sent any more.
     UPDATE webhook_delivery SET status = 'cancelled', due_at = NULL
      WHERE business_id = p_business_id AND event_id = ANY (v_ids) AND status = 'pending';
-    UPDATE webhook_attempt AS attempt SET body = NULL
+    UPDATE webhook_attempt AS attempt SET body = NULL, answer_headers = NULL
       FROM webhook_delivery AS delivery
      WHERE delivery.business_id = p_business_id AND delivery.event_id = ANY (v_ids)
        AND attempt.business_id = p_business_id AND attempt.delivery_id = delivery.id AND attempt.body IS NOT NULL;

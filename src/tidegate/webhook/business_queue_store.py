@@ -97,6 +97,8 @@ async def finish(
             "status_code": one.status_code,
             "error": one.error,
             "body": one.body,
+            "request_headers": one.request_headers,
+            "answer_headers": one.answer_headers,
         }
         for one in results
     ]

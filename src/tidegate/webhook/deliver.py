@@ -119,15 +119,18 @@ class Sender:
     async def send(self, delivery: ClaimedDelivery) -> DeliveryResult:
         """Never raises, whatever the receiver does and whatever is wrong with the row: both are retried on schedule."""
         started_at = self._clock.now_of(delivery.business_id)
+        headers: dict[str, str] = {}
         try:
-            reply = await self._post(delivery)
+            if delivery.body is not None:
+                headers = self._headers_of(delivery, delivery.body)
+            reply = await self._post(delivery, headers)
         except NoKey as problem:
             log.error("webhook cannot be signed", endpoint=delivery.endpoint_id, why=str(problem))
             reply = WebhookResponse(None, "secret_unreadable", b"", None, 0)
         except Exception:
             log.exception("webhook cannot be sent", endpoint=delivery.endpoint_id, delivery=delivery.delivery_id)
             reply = WebhookResponse(None, "internal_error", b"", None, 0)
-        result = self._result_of(delivery, reply, started_at)
+        result = self._result_of(delivery, headers, reply, started_at)
         self._show(result)
         return result
 
@@ -151,14 +154,15 @@ class Sender:
                 failed=not result.is_success,
             )  # fmt: skip
 
-    async def _post(self, delivery: ClaimedDelivery) -> WebhookResponse:
+    async def _post(self, delivery: ClaimedDelivery, headers: Mapping[str, str]) -> WebhookResponse:
         if delivery.body is None:
             return WebhookResponse(None, PAYLOAD_ERASED, b"", None, 0)
-        keys = self._keys_of(delivery)
-        timestamp_s = int(self._wall.now().timestamp())
-        headers = sign.headers(delivery.event_id, delivery.body, keys, timestamp_s=timestamp_s)
-        headers["content-type"] = "application/json; charset=utf-8"
         return await self._egress.post(delivery.url, delivery.body, headers)
+
+    def _headers_of(self, delivery: ClaimedDelivery, body: bytes) -> dict[str, str]:
+        timestamp_s = int(self._wall.now().timestamp())
+        signed = sign.headers(delivery.event_id, body, self._keys_of(delivery), timestamp_s=timestamp_s)
+        return {"content-type": "application/json; charset=utf-8", **signed}
 
     async def finish(self, results: Sequence[DeliveryResult]) -> None:
         for batch in queue.batches(self._db, results):
@@ -218,7 +222,9 @@ class Sender:
             secret = self._opened[business_id, sealed] = self._vault.open(sealed, owner=business_id)
         return secret
 
-    def _result_of(self, delivery: ClaimedDelivery, reply: WebhookResponse, started_at: datetime) -> DeliveryResult:
+    def _result_of(
+        self, delivery: ClaimedDelivery, headers: Mapping[str, str], reply: WebhookResponse, started_at: datetime
+    ) -> DeliveryResult:
         result = DeliveryResult(
             delivery=delivery,
             started_at=started_at,
@@ -227,6 +233,8 @@ class Sender:
             error=reply.error,
             # For people to read; PostgreSQL does not store U+0000.
             body=reply.body.decode("utf-8", "replace").replace("\0", "\ufffd"),
+            request_headers="\n".join(f"{name}: {value}" for name, value in headers.items()) or None,
+            answer_headers=reply.headers or None,
         )
         if result.is_success or result.error == PAYLOAD_ERASED:
             return result

@@ -265,6 +265,7 @@ def _delivery(row: Row) -> Delivery:
         url=row["url"],
         status=DeliveryStatus(row["status"]),
         attempts_made=row["attempts"],
+        failures=row["failures"],
         attempts=tuple(_attempt(shown) for shown in reversed(row["shown"])),
         due_at=row["due_at"],
         payload=row["payload"],
@@ -282,4 +283,6 @@ def _attempt(row: Row) -> DeliveryAttempt:
         status_code=row["status_code"],
         error=row["error"],
         body=row["body"],
+        request_headers=row["request_headers"],
+        answer_headers=row["answer_headers"],
     )

@@ -177,6 +177,9 @@ class DeliveryResult(msgspec.Struct, frozen=True, kw_only=True):
     status_code: int | None
     error: str | None
     body: str | None
+    # One a line; None where nothing was sent or answered.
+    request_headers: str | None = None
+    answer_headers: str | None = None
     next_attempt_at: datetime | None = None
 
     @property
@@ -198,6 +201,9 @@ class DeliveryAttempt(msgspec.Struct, frozen=True, kw_only=True):
     status_code: int | None
     error: str | None
     body: str | None
+    # One a line.
+    request_headers: str | None
+    answer_headers: str | None
 
 
 class Delivery(msgspec.Struct, frozen=True, kw_only=True):
@@ -212,6 +218,8 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     status: DeliveryStatus
     attempts_made: int
     attempts: tuple[DeliveryAttempt, ...]
+    # Since it was made or last resent.
+    failures: int
     due_at: datetime | None
     payload: bytes | None  # None when it was erased at a payer's request.
     created_at: datetime

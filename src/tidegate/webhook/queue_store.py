@@ -202,8 +202,8 @@ async def finish(
 
 _FINISH = """
     WITH verdict AS (
-        SELECT * FROM unnest($13::text[], $14::text[], $15::int[], $16::timestamptz[], $17::int[], $18::timestamptz[],
-                             $19::timestamptz[])
+        SELECT * FROM unnest($15::text[], $16::text[], $17::int[], $18::timestamptz[], $19::int[], $20::timestamptz[],
+                             $21::timestamptz[])
             AS verdict (business_id, endpoint_id, failures, failing_since, openings, open_until, now)),
     -- In the common lock order of turns, and before any delivery.
     turn AS (
@@ -211,9 +211,10 @@ _FINISH = """
          ORDER BY turn.business_id, turn.endpoint_id FOR UPDATE OF turn),
     result AS (
         SELECT * FROM unnest($1::timestamptz[], $2::text[], $3::bigint[], $4::text[], $5::bool[], $6::timestamptz[],
-                             $7::text[], $8::timestamptz[], $9::int[], $10::int[], $11::text[], $12::text[])
+                             $7::text[], $8::timestamptz[], $9::int[], $10::int[], $11::text[], $12::text[],
+                             $13::text[], $14::text[])
             AS result (now, business_id, id, lease_token, is_success, next_attempt_at, url, started_at, duration_ms,
-                       status_code, error, body)),
+                       status_code, error, body, request_headers, answer_headers)),
     done AS (
         UPDATE webhook_delivery AS delivery
            SET attempts = attempts + 1,
@@ -230,11 +231,13 @@ _FINISH = """
          WHERE delivery.business_id = result.business_id AND delivery.id = result.id
            AND delivery.lease_token = result.lease_token AND (SELECT count(*) FROM turn) > 0
         RETURNING delivery.business_id, delivery.id, delivery.attempts, result.url, result.started_at,
-                  result.duration_ms, result.status_code, result.error, result.body),
+                  result.duration_ms, result.status_code, result.error, result.body,
+                  result.request_headers, result.answer_headers),
     logged AS (
         INSERT INTO webhook_attempt (business_id, delivery_id, number, url, started_at, duration_ms, status_code,
-                                     error, body)
-        SELECT business_id, id, attempts, url, started_at, duration_ms, status_code, error, body FROM done),
+                                     error, body, request_headers, answer_headers)
+        SELECT business_id, id, attempts, url, started_at, duration_ms, status_code, error, body, request_headers,
+               answer_headers FROM done),
     judged AS (
         UPDATE endpoint_state AS turn
            SET look_at = verdict.now, failures = verdict.failures, failing_since = verdict.failing_since,
@@ -381,7 +384,7 @@ def _results(results: Sequence[DeliveryResult], clock: Clock) -> list[list[objec
         (
             clock.now_of(one.delivery.business_id), one.delivery.business_id, one.delivery.delivery_id,
             one.delivery.lease_token, one.is_success, one.next_attempt_at, one.delivery.url, one.started_at,
-            one.duration_ms, one.status_code, one.error, one.body,
+            one.duration_ms, one.status_code, one.error, one.body, one.request_headers, one.answer_headers,
         )
         for one in results
     ]  # fmt: skip
