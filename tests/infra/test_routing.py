@@ -72,7 +72,15 @@ def test_a_slash_at_the_end_is_the_same_address(path: str) -> None:
 
 @pytest.mark.parametrize("path", ["/a//", "/a/1//", "//", "//a"])
 def test_two_slashes_are_another_address(path: str) -> None:
-    assert found(Routing([Route("/a", Named("/a")), Route("/a/{x}", Named("/a/{x}"))]), path) is None
+    """And the answer says so: a base address that ends with a slash is the usual cause."""
+    with pytest.raises(NotFound, match="two slashes in a row"):
+        Routing([Route("/a", Named("/a")), Route("/a/{x}", Named("/a/{x}"))])._find(path)
+
+
+@pytest.mark.parametrize(("path", "said"), [("/a", "this address$"), ("/docs", "this address; .* listed at /docs$")])
+def test_what_is_not_there_names_the_reference_where_there_is_one(path: str, said: str) -> None:
+    with pytest.raises(NotFound, match=said):
+        Routing([Route(path, Named(path))])._find("/nothing")
 
 
 def test_a_line_break_at_the_end_is_part_of_the_address() -> None:

@@ -105,13 +105,19 @@ class Routing:
     def _walk(self, segments: Sequence[str]) -> tuple[App, dict[str, str]]:
         leaf = self._root.find(segments, 0)
         if leaf is None:
-            hint = "; the operations are listed at /docs" if "/docs" in self._spelled else ""
-            raise NotFound(f"there is nothing at this address{hint}")
+            raise NotFound(self._missing(segments))
         params = {name: segments[at] for at, name in leaf.names}
         if leaf.takes_rest:
             at, name = leaf.names[-1]
             params[name] = "/".join(segments[at:])
         return leaf.app, params
+
+    def _missing(self, segments: Sequence[str]) -> str:
+        # A base address that ends with a slash, before a path that begins with one.
+        if "" in segments[1:]:
+            return "the address has two slashes in a row; send one, such as a base address without a slash at its end"
+        hint = "; the operations are listed at /docs" if "/docs" in self._spelled else ""
+        return f"there is nothing at this address{hint}"
 
     def _remember(self, route: Route) -> None:
         head, _, last = route.path.rpartition("/")
