@@ -20,7 +20,7 @@ FILE_LINES_MAX = 400
 # Where a currency may be named: its table, the tables of two methods, rails that take some, and examples.
 CURRENCY_PLACES = re.compile(
     r"core/money\.py|rail/(mobile_money|bank)\.py|rail/(?!sandbox)\w+/.+|rail_settings\.py|emulator/.+"
-    r"|.*examples\.py|sandbox/(start_page\.py|templates/start\.html)|cli/dev\.py"
+    r"|.*examples\.py|sandbox/(start_page\.py|templates/create\.md)|cli/dev\.py"
 )
 # Where SQL may stand: stores, and the two files that are about the database itself.
 SQL_PLACES = re.compile(r"(.+_)?store\.py|migrate\.py")

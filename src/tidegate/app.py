@@ -125,7 +125,7 @@ def build(
         *IntakeApi(runtime.deps, runtime.clock, refused, settings.base_url).routes(),
         *health.routes(),
         *site.routes(),
-        *_front_page(runtime, site, sandbox_keys),
+        *_front_page(runtime, site, sandbox_keys, meter),
         *dashboard.routes(),
         *_console(runtime),
         *security_txt.routes(settings.security_contact, settings.base_url, SystemClock()),
@@ -180,7 +180,9 @@ def _payer_pages(pages: CheckoutPages, mode: Mode, checkout: CheckoutApi) -> lis
     return [*pages.routes(), *EmbedPages(pages, mode).routes(checkout.routes())]
 
 
-def _front_page(runtime: Runtime, site: SitePages, keys: docs.SandboxKeys | None) -> list[Route]:
+def _front_page(
+    runtime: Runtime, site: SitePages, keys: docs.SandboxKeys | None, meter: telemetry.Meter
+) -> list[Route]:
     settings = runtime.settings
     home = HomePage(site, settings.mode)
     # With a mail server, messages are for their recipients alone.
@@ -190,7 +192,7 @@ def _front_page(runtime: Runtime, site: SitePages, keys: docs.SandboxKeys | None
         return [*home.routes(), *mailbox]
     start = StartPage(
         home, lambda: runtime.secret, runtime.db, runtime.clock, runtime.deps.names, keys.business_id, settings.home,
-        has_mailbox, _limiter(settings, "start"),
+        has_mailbox, _limiter(settings, "start"), meter,
     )  # fmt: skip
     return [*start.routes(), *mailbox]
 

@@ -14,7 +14,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from html import escape, unescape
+from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -67,12 +67,12 @@ class Block(NamedTuple):
 
 
 START_PAGE = "the sandbox's front page"
-START = HERE.parents[1] / "src" / "tidegate" / "sandbox" / "templates" / "start.html"
+START = HERE.parents[1] / "src" / "tidegate" / "sandbox" / "templates" / "create.md"
 
 
 def blocks() -> Iterator[Block]:
-    for language, text in re.findall(r'<pre [^>]*data-lang="(\w+)"><code>(.*?)</code>', START.read_text(), re.DOTALL):
-        yield Block(START_PAGE, language, (), unescape(text))
+    for language, _, text in _FENCE.findall(START.read_text()):
+        yield Block(START_PAGE, language, (), text)
     for path in sorted(PAGES.rglob("*.md")):
         if not path.is_symlink():
             name = str(path.relative_to(PAGES)).removesuffix(".md")
@@ -349,15 +349,19 @@ def runners(operations: list[Operation], base_url: str) -> Iterator[str]:
         yield f'<section>{operation.name}<p></p><div class="runner" data-plan="{plan}"{asks}></div></section>'
 
 
-async def test_the_front_page_is_accessible_and_shows_one_language(sandbox: Path, browser: Browser) -> None:
+async def test_the_front_page_is_accessible_shows_one_language_and_runs_it(sandbox: Path, browser: Browser) -> None:
     for width, is_dark in ((PHONE, False), (DESK, True)):
         page = await browser.new_page(viewport={"width": width, "height": 900})
         await page.emulate_media(color_scheme="dark" if is_dark else "light")
         await page.goto(keys_of(sandbox)["baseUrl"])
         await page.get_by_text("Python", exact=True).click()
         await expect(page.locator("pre:visible")).to_have_attribute("data-lang", "python")
+        await page.get_by_role("button", name="Run").click()
+        await expect(page.locator(".result")).to_contain_text("201 Created")
         assert await page.evaluate("document.documentElement.scrollWidth") <= width
         await assert_accessible(page)
+        await page.get_by_role("link", name="Pay it").click()
+        await expect(page.locator("#page")).to_be_visible()
         await page.close()
 
 

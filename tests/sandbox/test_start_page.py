@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 
 import httpx
@@ -15,8 +18,10 @@ from serving import serving, serving_app
 from tidegate import app
 from tidegate.docs.routes import SandboxKeys
 from tidegate.infra.db import Database
+from tidegate.infra.telemetry import Meter
 from tidegate.runtime import Runtime
-from tidegate.sandbox.seed import seed
+from tidegate.sandbox.seed import FILE_NAME, seed
+from tidegate.sandbox.service_state import WORKER_IDLE_MAX_S, worker_state
 from tidegate.settings import Settings
 
 BROWSER = {"accept": "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"}
@@ -30,12 +35,17 @@ def settings(database_url: str, tmp_path: Path, request: pytest.FixtureRequest) 
 
 
 @pytest.fixture
-async def sandbox(db: Database, runtime: Runtime, settings: Settings) -> AsyncIterator[httpx.AsyncClient]:
+def meter() -> Meter:
+    return Meter()
+
+
+@pytest.fixture
+async def sandbox(db: Database, runtime: Runtime, settings: Settings, meter: Meter) -> AsyncIterator[httpx.AsyncClient]:
     """As `tidegate dev` serves it: with the keys of its seeded business."""
     made = await seed(runtime.webhook_deps, runtime.deps, settings, runtime.clock)
     keys = SandboxKeys(made["secretKey"], made["publicKey"], made["businessId"])
     async with (
-        serving_app(lambda url: app.build(replace(settings, base_url=url), sandbox_keys=keys)) as (url, _),
+        serving_app(lambda url: app.build(replace(settings, base_url=url), sandbox_keys=keys, meter=meter)) as (url, _),
         httpx.AsyncClient(base_url=url, timeout=60, headers=BROWSER) as client,
     ):
         yield client
@@ -75,6 +85,48 @@ async def test_the_secrets_are_shown_on_demand_by_a_form_of_the_page_only(sandbo
     ):
         assert refused.status_code in (403, 421), refused.text
         assert secrets_in(refused.text) == []
+
+
+async def parts_of(sandbox: httpx.AsyncClient) -> list[tuple[str, str]]:
+    """The state of each part of the sandbox, and its words."""
+    [listed] = re.findall(r'<ul class="parts".*?</ul>', (await sandbox.get("/")).text, re.DOTALL)
+    return [(state, re.sub("<.*?>", "", words)) for state, words in re.findall(r'<li class="(\w+)">(.*)</li>', listed)]
+
+
+async def test_the_state_of_database_worker_and_receivers_is_shown(
+    sandbox: httpx.AsyncClient, meter: Meter, db: Database, settings: Settings
+) -> None:
+    no_receiver = ("unwell", "Webhooks: no receiver yet, start tidegate listen")
+    starting = ("unwell", "Worker is starting")
+    assert await parts_of(sandbox) == [("well", "Database ready"), starting, no_receiver]
+    meter.count_round("any", 0)
+    keys = json.loads((settings.home / FILE_NAME).read_text())
+    for number in (1, 2):
+        made = await sandbox.post(
+            "/webhooks/endpoints",
+            headers={"api-key": keys["secretKey"]},
+            json={"url": f"http://localhost:{8000 + number}/"},
+        )
+        assert made.status_code == 201
+    assert (await parts_of(sandbox))[1:] == [("well", "Worker running"), ("well", "Webhooks: 2 receivers")]
+    async with db.transaction() as tx:
+        await tx.execute(
+            "UPDATE endpoint_state SET failing_since = now() WHERE endpoint_id = $1", made.json()["data"]["id"]
+        )
+    assert (await parts_of(sandbox))[2] == ("unwell", "Webhooks: 1 of 2 receivers failing")
+
+
+def test_a_worker_that_does_nothing_is_said_to() -> None:
+    state = worker_state(WORKER_IDLE_MAX_S + 50)
+    assert (state.is_well, state.words) == (False, "Worker idle for 60 s: see the sandbox's terminal")
+
+
+async def test_run_sends_what_the_sample_sends(sandbox: httpx.AsyncClient) -> None:
+    page = (await sandbox.get("/")).text
+    [sent] = re.findall(r'data-body="([^"]+)"', page)
+    [shown] = re.findall(r'data-lang="sh">(.*?)</pre>', page, re.DOTALL)
+    curl = unescape(re.sub("<.*?>", "", shown))
+    assert json.loads(unescape(sent)) == json.loads(shlex.split(curl)[-1])
 
 
 async def test_under_another_name_no_business_is_shown(sandbox: httpx.AsyncClient) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
 
@@ -52,6 +52,13 @@ def coloured(text: str, language: str) -> Markup:
 _LEXERS = {"sh": "bash"}
 
 
+@dataclass(frozen=True)
+class CodeSample:
+    language: str
+    title: str
+    code: Markup
+
+
 class Document:
     def __init__(self, text: str) -> None:
         self._tokens = _PARSER.parse(text)
@@ -60,6 +67,12 @@ class Document:
     def languages(self) -> tuple[tuple[str, str], ...]:
         found = {token.info.split()[0] for token in self._tokens if token.type == "fence" and token.info}
         return tuple((name, title) for name, title in LANGUAGES.items() if name in found)
+
+    @property
+    def samples(self) -> tuple[CodeSample, ...]:
+        """For a page that lays them out by itself."""
+        found = {token.info: token.content for token in self._tokens if token.type == "fence"}
+        return tuple(CodeSample(name, title, coloured(found[name], name)) for name, title in self.languages)
 
     @property
     def headings(self) -> tuple[Heading, ...]:

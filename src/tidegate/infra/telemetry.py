@@ -16,6 +16,7 @@ import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
+from tidegate.core.clock import monotonic_s
 from tidegate.core.errors import Unavailable
 
 BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
@@ -111,6 +112,12 @@ class Meter:
             "tidegate_delivery_oldest_due_seconds", "Age of the oldest webhook delivery that is due.",
             registry=self._registry, multiprocess_mode="livemax",
         )  # fmt: skip
+        self._worked_at_s: float | None = None
+
+    @property
+    def worker_idle_s(self) -> float | None:
+        """Since the last round that a worker in this process finished; None before the first."""
+        return None if self._worked_at_s is None else monotonic_s() - self._worked_at_s
 
     def observe_request(self, operation: str, status: int, seconds: float) -> None:
         series = self._request_series.get((operation, status))
@@ -134,6 +141,7 @@ class Meter:
 
     def count_round(self, loop: str, done: int) -> None:
         """Also of a round without work: a loop that stands still does none."""
+        self._worked_at_s = monotonic_s()
         self._rounds.labels(loop).inc()
         self._work.labels(loop).inc(done)
 

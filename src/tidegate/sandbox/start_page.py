@@ -1,4 +1,4 @@
-"""The sandbox's start page: its keys, a form that creates a payment, the latest payments."""
+"""The sandbox's start page: a first request to run, its keys, the latest payments, the state of its parts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import json
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,6 +21,8 @@ from tidegate.core.errors import AccessDenied, Invalid, Problem
 from tidegate.core.ids import Mode
 from tidegate.core.method import MethodNames
 from tidegate.core.money import CHECKOUT_OFFERS
+from tidegate.docs.markdown import CodeSample, Document
+from tidegate.docs.renderer import KEYS_PATH
 from tidegate.infra.db import Database
 from tidegate.infra.http.client import client_of
 from tidegate.infra.http.limit import Allowance, Limiter
@@ -29,6 +32,7 @@ from tidegate.infra.page.csrf import Csrf
 from tidegate.infra.page.response import File, Html, see_other
 from tidegate.infra.page.router import PageRequest, PageRoute
 from tidegate.infra.site.pages import HomePage, SitePages, wants_page
+from tidegate.infra.telemetry import Meter
 from tidegate.member import entrance
 from tidegate.merchant import commands as merchants
 from tidegate.merchant.model import Business
@@ -37,6 +41,7 @@ from tidegate.payment import store as payments
 from tidegate.payment.model import Payment
 from tidegate.sandbox import store
 from tidegate.sandbox.seed import FILE_NAME, VARIABLES
+from tidegate.sandbox.service_state import PartState, receiver_state, worker_state
 
 PACKAGE = "tidegate.sandbox"
 LATEST_MAX = 8
@@ -76,6 +81,8 @@ class StartPage:
     home: Path
     has_mailbox: bool
     limiter: Limiter
+    # Of the process, which has the worker too.
+    meter: Meter
 
     @property
     def pages(self) -> SitePages:
@@ -141,6 +148,7 @@ class StartPage:
         business = await merchants.get(self.db, self.business_id)
         async with self.db.connection() as tx:
             latest = await store.list_newest_payments(tx, self.business_id, limit=LATEST_MAX)
+            enabled, failing = await store.count_receivers(tx, self.business_id)
         visitor = self.csrf.visitor_of(request.cookies)
         return self.pages.html(
             "start.html",
@@ -159,6 +167,16 @@ class StartPage:
             wrong=" ".join(_sentence(problem, request.form) for problem in wrong.problems) if wrong else "",
             has_mailbox=self.has_mailbox,
             version=__version__,
+            samples=_samples(),
+            run=json.dumps({"amount": int(_AMOUNT), "currency": _CURRENCY, "customer": _CUSTOMER}),
+            keys_path=self.pages.site.url(KEYS_PATH) if self.pages.has_docs else "",
+            # Without the database there is no page, but an error that names it.
+            parts=[
+                PartState("Database ready"),
+                worker_state(self.meter.worker_idle_s),
+                receiver_state(enabled=enabled, failing=failing),
+            ],
+            clock=f"{self.clock.now_of(self.business_id):%a %d %b, %H:%M} UTC",
         )
 
     def _line(self, payment: Payment) -> Line:
@@ -197,6 +215,11 @@ class StartPage:
                 PageRoute("POST", "/start/dashboard", "openTestDashboard", self.open_dashboard, self._refuse_flood),
             ]
         )
+
+
+@cache
+def _samples() -> tuple[CodeSample, ...]:
+    return Document((files(PACKAGE) / "templates" / "create.md").read_text(encoding="utf-8")).samples
 
 
 def _sentence(problem: Problem, form: Mapping[str, str]) -> str:

@@ -109,6 +109,21 @@ async def list_newest_payments(tx: Tx, business_id: str, *, limit: int) -> list[
     return [payment_of(row["text"]) for row in rows]
 
 
+async def count_receivers(tx: Tx, business_id: str) -> tuple[int, int]:
+    """Enabled endpoints, and those of them whose last delivery failed."""
+    row = await tx.fetchrow(
+        """
+        SELECT count(*) AS enabled, count(state.failing_since) AS failing
+          FROM webhook_endpoint AS endpoint
+          JOIN endpoint_state AS state ON state.business_id = endpoint.business_id AND state.endpoint_id = endpoint.id
+         WHERE endpoint.business_id = $1 AND endpoint.deleted_at IS NULL AND endpoint.status = 'enabled'
+        """,
+        business_id,
+    )
+    assert row is not None
+    return row["enabled"], row["failing"]
+
+
 async def find_last_settled(tx: Tx, payment: Payment) -> tuple[str, Money] | None:
     """The transaction and the amount of the money that was received last."""
     row = await tx.fetchrow(
