@@ -38,6 +38,7 @@ def clients_carried() -> Iterator[None]:
     try:
         (CARRIED / made.wheel_name(python)).write_bytes(made.wheel(python))
         (CARRIED / made.tarball_name(typescript)).write_bytes(made.tarball(typescript))
+        shutil.copy(ROOT / "clients" / "php" / "tidegate.php", CARRIED)
         yield
     finally:
         shutil.rmtree(CARRIED)

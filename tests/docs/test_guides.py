@@ -20,14 +20,17 @@ from typing import Any, NamedTuple
 
 import pytest
 from playwright.async_api import Browser, Route, expect
+from pygments.lexers import get_lexer_by_name
+from pygments.token import Error
 
 from browser import DESK, PHONE, chromium
 from browser_axe import assert_accessible
 from process import free_port, stop, tidegate, wait_until_ready
 from receiver import answer, receiving
-from tidegate.app import operations_of
+from tidegate.app import document_of, operations_of
 from tidegate.docs.example import Shell
 from tidegate.docs.markdown import front_matter
+from tidegate.docs.reference import ApiReference
 from tidegate.infra.http.operation import Operation, encode
 from tidegate.runtime import Runtime
 from tidegate.settings import Settings
@@ -45,7 +48,9 @@ COMMANDS = {
     "sh": ("bash", "sh"),
     "python": (sys.executable, "py"),
     "js": ("node", "mjs"),
+    "php": ("php", "php"),
 }
+_TAG = "<?php\n"
 # Blocks of these are tried by a test of their own, below.
 OTHERS = {"console", "html", "json"}
 # Blocks that are not run here, and why.
@@ -227,9 +232,13 @@ class Project:
             file = self.folder / f"{guide.order}-server.{self.ending}"
             file.write_text(self.as_typed(text, guide))
             log = self.folder / f"{guide.order}.log"
-            servers.enter_context(running([self.command, str(file)], self.folder, self.variables, log))
+            # PHP has a server that answers each request by the program.
+            options = ["-S", f"127.0.0.1:{self.port}"] if guide.language == "php" else []
+            servers.enter_context(running([self.command, *options, str(file)], self.folder, self.variables, log))
         program = self.folder / f"{guide.order}.{self.ending}"
-        program.write_text(self.as_typed("\n".join(guide.parts(None)), guide))
+        # Each file of PHP begins with its tag; the parts are one file here.
+        first, *others = guide.parts(None)
+        program.write_text(self.as_typed("\n".join([first, *(text.removeprefix(_TAG) for text in others)]), guide))
         return str(program)
 
 
@@ -402,6 +411,10 @@ for body in (os.environ["BODY"], os.environ["BODY"] + " "):
 const { ID, AT, SIGNATURE, BODY } = process.env;
 const headers = { "webhook-id": ID, "webhook-timestamp": AT, "webhook-signature": SIGNATURE };
 for (const body of [BODY, BODY + " "]) console.log(isAuthentic(headers, body) ? "yes" : "no");""",
+    "php": """
+$headers = ['webhook-id' => getenv('ID'), 'webhook-timestamp' => getenv('AT')];
+$headers['webhook-signature'] = getenv('SIGNATURE');
+foreach ([getenv('BODY'), getenv('BODY') . ' '] as $body) echo isAuthentic($headers, $body) ? "yes " : "no ";""",
 }
 
 
@@ -438,6 +451,44 @@ def test_every_guide_with_a_sample_has_it_in_every_language() -> None:
         "libraries/python": {"python"},
         "libraries/typescript": {"js"},
     }
+
+
+# With a body, a query, a path with a value of another answer, a wait, and decimals.
+WRITTEN = ("createPayment", "listCollections", "resendDelivery", "getCollection", "setRate")
+
+
+def test_samples_of_php_ask_for_what_there_is() -> None:
+    """Also where PHP is not installed: their brackets close, and their requests and fields are those of the API."""
+    operations = operations_of(Runtime.of(Settings()))
+    document = document_of(operations, "http://localhost")
+    # Those of `metadata` and of what is known about a customer are the merchant's own.
+    known = {*_names_in(document), "cart", "items", "firstName", "lastName", "nationality"}
+    offered = [(operation.method, re.sub(r"{\w+}", "[^/]+", operation.path)) for operation in operations]
+    reference = ApiReference(document, operations)
+    texts = [block.text for block in BLOCKS if block.language == "php" and "install" not in block.info]
+    texts += [reference.operation(reference.operations[name]).samples[3].text for name in WRITTEN]
+    for text in texts:
+        tokens = list(get_lexer_by_name("php", startinline=not text.startswith(_TAG)).get_tokens(text))
+        assert [value for kind, value in tokens if kind is Error] == [], text
+        assert [text.count(mark) for mark in "([{"] == [text.count(mark) for mark in ")]}"], text
+        for verb, path in re.findall(r"->(get|post|patch|delete|file)\(['\"](.*?)['\"][,)]", text):
+            method = "GET" if verb == "file" else verb.upper()
+            named = re.sub(r"{\$.*?}|\$\w+", "x", path)
+            assert any(method == one and re.fullmatch(pattern, named) for one, pattern in offered), (verb, path)
+        keys = {*re.findall(r"'(\w+)' => (?!\$\w+[,\]] ?.*\] = )", text)} - {"payCode"}
+        assert keys <= known, text
+
+
+def _names_in(schema: Any) -> Iterator[str]:
+    """Of properties and parameters."""
+    if isinstance(schema, dict):
+        yield from schema["properties"] if isinstance(schema.get("properties"), dict) else ()
+        yield from (schema["name"],) if isinstance(schema.get("name"), str) else ()
+        for inner in schema.values():
+            yield from _names_in(inner)
+    elif isinstance(schema, list):
+        for inner in schema:
+            yield from _names_in(inner)
 
 
 def test_samples_use_our_clients() -> None:

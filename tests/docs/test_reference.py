@@ -477,11 +477,14 @@ async def test_the_examples_run_when_pasted_again_and_again(own_shop: tuple[str,
 SHOWN = {
     "py": (r"^print\((\w+)\)$", r"import msgspec; print(msgspec.json.encode(getattr(\1, 'raw', \1)).decode())"),
     "mjs": (r"^console\.log\((\w+)\);$", r"console.log(JSON.stringify(\1));"),
+    "php": (r"^print_r\((\$\w+)\);$", r"echo json_encode(\1);"),
 }
 
 
-@pytest.mark.parametrize(("place", "program", "ending"), [(1, sys.executable, "py"), (2, "node", "mjs")])
-async def test_the_samples_with_our_clients_run(
+@pytest.mark.parametrize(
+    ("place", "program", "ending"), [(1, sys.executable, "py"), (2, "node", "mjs"), (3, "php", "php")]
+)
+async def test_the_samples_in_other_languages_run(
     own_shop: tuple[str, Shop], tmp_path: Path, place: int, program: str, ending: str
 ) -> None:
     if shutil.which(program) is None:
@@ -490,14 +493,17 @@ async def test_the_samples_with_our_clients_run(
     views = views_at(base_url)
     (tmp_path / "node_modules").mkdir()
     (tmp_path / "node_modules" / "tidegate-client").symlink_to(CLIENTS / "typescript")
+    (tmp_path / "tidegate.php").symlink_to(CLIENTS / "php" / "tidegate.php")
     files = [tmp_path / f"{view.slug}.{ending}" for view in views]
     for file, view in zip(files, views, strict=True):
         file.write_text(re.sub(*SHOWN[ending], view.samples[place].text, flags=re.MULTILINE))
     said = (await run_program([program, str(HERE / f"run_programs.{ending}"), *map(str, files)], shop)).split("\0")[1:]
     for view, text in zip(views, said, strict=True):
         assert text.startswith(("{", "[")), (view.name, text)
-        operation = REFERENCE.operations[view.name]
-        assert same_fields(json.loads(text), json.loads(encode(operation.response_example))), (view.name, text)
+        example = encode(REFERENCE.operations[view.name].response_example).decode()
+        # An array of PHP does not tell an empty object from an empty list.
+        wanted = example.replace("{}", "[]") if ending == "php" else example
+        assert same_fields(json.loads(text), json.loads(wanted)), (view.name, text)
 
 
 async def run_program(command: list[str], shop: Shop) -> str:

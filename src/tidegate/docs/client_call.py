@@ -51,7 +51,10 @@ class AnswerPlace:
 @dataclass(frozen=True)
 class ClientCall:
     method: str  # Dotted: resource, perhaps an inner one, and the method.
+    verb: str
+    template: str  # The path, with `{name}` for each of its values.
     path: tuple[Any, ...]
+    own_business: tuple[str, ...]  # Parameters that clients fill in.
     params: NamedFields
     chooses: Mapping[str, str]
     takes: Mapping[str, AnswerPlace]
@@ -88,6 +91,9 @@ class ClientCalls:
         taken = [variable for variable in request.kept if variable.name in used]
         return ClientCall(
             method=method_of(operation.name, described["tags"][0]),
+            verb=operation.method,
+            template=operation.path,
+            own_business=tuple(name for name, v in operation.query_example.items() if isinstance(v, SameAsHeader)),
             path=tuple(self._valued(value, {}, request.names) for value in _path_values(operation)),
             params=NamedFields(dict(self._params(described, request))),
             chooses={variable.name: variable.value.rstrip("0123456789") for variable in request.chosen},

@@ -16,8 +16,9 @@ from tidegate.docs import client_package
 from tidegate.infra.http.routing import Route, answering
 
 FOLDER = "/clients"
+PHP_FILE = "tidegate.php"
 _CHECKOUT = Path(__file__).parents[3] / "clients"
-_MEDIA_TYPES = {".whl": "application/zip", ".tgz": "application/gzip"}
+_MEDIA_TYPES = {".whl": "application/zip", ".tgz": "application/gzip", ".php": "text/plain"}
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ def packages(checkout: Path = _CHECKOUT) -> list[Download]:
     if python.exists():
         return [
             Download(client_package.tarball_name(typescript), lambda: client_package.tarball(typescript)),
+            Download(PHP_FILE, (checkout / "php" / PHP_FILE).read_bytes),
             Download(client_package.wheel_name(python), lambda: client_package.wheel(python)),
         ]
     found = files("tidegate.docs").joinpath("clients").iterdir()

@@ -18,9 +18,9 @@ from pygments.lexers import get_lexer_by_name
 from tidegate.docs.page import Heading
 from tidegate.docs.search import words_in
 
-_ALONE = {"sh": "Shell", "python": "Python", "js": "Node"}
+_ALONE = {"sh": "Shell", "python": "Python", "js": "Node", "php": "PHP"}
 # The languages of samples, in the order of their tabs. Other code stands by itself.
-LANGUAGES = {"sh": "curl", "python": "Python", "js": "Node"}
+LANGUAGES = {"sh": "curl", "python": "Python", "js": "Node", "php": "PHP"}
 # Code in a line of text that fits on any phone is not broken at its end, such as behind a question mark.
 UNBROKEN_MAX = 24
 _STEP = re.compile(r"(\d+)\. +")
@@ -46,7 +46,8 @@ def anchor_of(text: str) -> str:
 @lru_cache(maxsize=1_000)
 def coloured(text: str, language: str) -> Markup:
     # The formatter escapes.
-    return Markup(highlight(text, get_lexer_by_name(_LEXERS.get(language, language)), _FORMATTER))  # noqa: S704
+    options = {"startinline": True} if language == "php" and not text.startswith("<?php") else {}
+    return Markup(highlight(text, get_lexer_by_name(_LEXERS.get(language, language), **options), _FORMATTER))  # noqa: S704
 
 
 _LEXERS = {"sh": "bash"}

@@ -1,4 +1,4 @@
-"""The example of an operation in each language: curl, and calls of our clients. Pure."""
+"""The example of an operation in each language: curl, calls of our clients, and requests of PHP. Pure."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 
 from tidegate.docs.client_call import AnswerPlace, ClientCall, Named, NamedFields
 from tidegate.docs.client_name import camel, python_name
+from tidegate.docs.sample_layout import awaited, laid_out
+from tidegate.docs.sample_php import php
 
-# A line that is longer is broken.
-LINE_MAX = 50
 _PLAIN_NAME = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
 
 
@@ -30,22 +30,8 @@ def samples_of(command: str, calls: Sequence[ClientCall], base_url: str) -> tupl
         Sample("sh", "curl", command),
         Sample("python", "Python", python(calls, base_url)),
         Sample("js", "Node", node(calls, base_url)),
+        Sample("php", "PHP", php(calls, base_url)),
     )
-
-
-def _laid_out(head: str, parts: Sequence[str], tail: str, *, indent: str, before: int = 0) -> str:
-    """In one line if that is short, with what stands before it; else a line for each part."""
-    line = f"{head}{', '.join(parts)}{tail}"
-    if not parts or (before + len(line) <= LINE_MAX and "\n" not in line):
-        return line
-    inner = "".join(f"{indent}{part},\n".replace("\n", f"\n{indent}").removesuffix(indent) for part in parts)
-    return f"{head.rstrip()}\n{inner}{tail.lstrip()}"
-
-
-def _awaited(call: ClientCall) -> AnswerPlace:
-    """What is empty until it is there: the list with the value, or the value itself."""
-    place = next(iter(call.takes.values()))
-    return place.list or place
 
 
 # Python.
@@ -64,9 +50,9 @@ def _python_call(call: ClientCall, *, is_last: bool) -> str:
     parts = [_python_value(value) for value in call.path]
     parts += [f"{python_name(name)}={_python_value(value)}" for name, value in call.params.fields.items()]
     named = f"{call.answer} = " if is_last or call.takes else ""
-    calling = _laid_out(f"{named}client.{call.method}(", parts, ")", indent="    ")
+    calling = laid_out(f"{named}client.{call.method}(", parts, ")", indent="    ")
     if call.repeats:
-        there = _python_place(call.answer, _awaited(call))
+        there = _python_place(call.answer, awaited(call))
         inner = [*calling.split("\n"), f"if {there}:", "    break", "time.sleep(0.2)"]
         calling = "\n".join(["for _ in range(50):", *(f"    {line}" for line in inner)])
     lines.append(calling)
@@ -88,9 +74,9 @@ def _python_value(value: Any) -> str:
     if isinstance(value, NamedFields | dict):
         fields = {python_name(k): v for k, v in value.fields.items()} if isinstance(value, NamedFields) else value
         inner = [f"{json.dumps(name)}: {_python_value(each)}" for name, each in fields.items()]
-        return _laid_out("{", inner, "}", indent="    ")
+        return laid_out("{", inner, "}", indent="    ")
     if isinstance(value, list):
-        return _laid_out("[", [_python_value(each) for each in value], "]", indent="    ")
+        return laid_out("[", [_python_value(each) for each in value], "]", indent="    ")
     if isinstance(value, Decimal):
         return f'Decimal("{value}")'
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
@@ -145,7 +131,7 @@ def _node_call(call: ClientCall, keywords: Mapping[str, str], *, is_last: bool) 
 
 
 def _node_repeated(call: ClientCall, keywords: Mapping[str, str], calling: str) -> list[str]:
-    place = _awaited(call)
+    place = awaited(call)
     there = _node_place(call.answer, place) + (".length" if place not in call.takes.values() else "")
     inner = [*calling.split("\n"), f"if ({there}) break;", "await new Promise((go) => setTimeout(go, 200));"]
     loop = ["for (let tries = 0; tries < 50; tries += 1) {", *(f"  {line}" for line in inner), "}"]
@@ -165,9 +151,9 @@ def _node_value(value: Any, before: int = 0) -> str:
     if isinstance(value, NamedFields | dict):
         fields = value.fields if isinstance(value, NamedFields) else value
         inner = [_node_field(name, each) for name, each in fields.items()]
-        return _laid_out("{ ", inner, " }", indent="  ", before=before)
+        return laid_out("{ ", inner, " }", indent="  ", before=before)
     if isinstance(value, list):
-        return _laid_out("[", [_node_value(each) for each in value], "]", indent="  ")
+        return laid_out("[", [_node_value(each) for each in value], "]", indent="  ")
     return str(value) if isinstance(value, Decimal) else json.dumps(value, ensure_ascii=False)
 
 

@@ -1,0 +1,59 @@
+"""The file for PHP that the server hands out. Its requests are tried by the samples of guides and reference."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from build import Shop, order
+
+FILE = Path(__file__).parents[2] / "clients" / "php" / "tidegate.php"
+PROGRAM = """<?php
+require_once getenv('FILE');
+[$secret, $public, $business, $order] = json_decode(getenv('GIVEN'), true);
+$said = [];
+$tidegate = new Tidegate($secret, $public, $business, getenv('ADDRESS') . '/');
+$said['first'] = $tidegate->post('/checkout/payments', $order);
+foreach (['same' => $order, 'other' => ['amount' => 1] + $order, 'empty' => []] as $name => $body) {
+    try {
+        $tidegate->post('/checkout/payments', $body);
+    } catch (TidegateError $error) {
+        $said[$name] = [$error->status, $error->errorType, $error->data, count($error->errors), $error->requestId];
+    }
+}
+$said['shown'] = print_r($tidegate, true);
+foreach (['sk_live_x' => getenv('ADDRESS'), $secret => 'http://127.0.0.1:1'] as $key => $address) {
+    try {
+        (new Tidegate($key, $public, $business, $address))->get('/wallets');
+    } catch (Exception $error) {
+        $said['refused'][] = $error->getMessage();
+    }
+}
+echo json_encode($said);
+"""
+
+
+async def test_refusals_are_errors_and_keys_stay_hidden(shop: Shop, base_url: str, tmp_path: Path) -> None:
+    if shutil.which("php") is None:
+        pytest.skip("there is no php here")
+    (tmp_path / "program.php").write_text(PROGRAM)
+    given = json.dumps([shop.secret_key, shop.public_key, shop.business_id, order(reference="ORDER-1")])
+    done = await asyncio.to_thread(
+        subprocess.run, ["php", "program.php"], cwd=tmp_path, capture_output=True, text=True, check=False,
+        env={"FILE": str(FILE), "ADDRESS": base_url, "GIVEN": given, "PATH": os.environ["PATH"]},
+    )  # fmt: skip
+    said = json.loads(done.stdout)
+    assert said["same"][:3] == [409, "DUPLICATE_REFERENCE", said["first"]]
+    assert said["other"][:3] == [409, "DUPLICATE_REFERENCE", None]
+    assert said["empty"][:2] == [422, "VALIDATION_FAILED"]
+    assert said["empty"][3] > 1
+    assert said["empty"][4].startswith("req_")
+    assert shop.secret_key not in said["shown"]
+    assert said["refused"][0] == "a live key is sent over https only"
+    assert said["refused"][1].startswith("no answer from http://127.0.0.1:1")
