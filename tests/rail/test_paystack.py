@@ -313,6 +313,18 @@ async def test_a_page_that_nobody_was_shown_is_not_started(world: PaystackWorld)
     assert await ask(world, order, minutes=2) == Failed(FailureReason.NOT_STARTED)
 
 
+async def test_a_prompt_whose_answer_was_lost_is_on_the_phone_and_may_be_approved(world: PaystackWorld) -> None:
+    order = by_phone(world)
+    world.service.faults.add(Fault(FaultKind.LOST, "/charge"))
+    with pytest.raises(RailTimeout):
+        await world.rail.start(order, now=now())
+    waiting = await ask(world, order, minutes=2)
+    assert isinstance(waiting, StillWaiting)
+    assert isinstance(waiting.action, PromptAction)
+    world.service.advance(timedelta(minutes=3))
+    assert await ask(world, order, minutes=5) == Failed(FailureReason.EXPIRED)
+
+
 async def test_a_start_that_never_arrived_is_not_found_after_a_minute(world: PaystackWorld) -> None:
     order = world.order()
     world.service.faults.add(Fault(FaultKind.REFUSED, "/transaction/initialize"))

@@ -227,7 +227,7 @@ def _findings_table(findings: Sequence[Discrepancy]) -> Table:
             finding.kind.value,
             f"{line.number}" if line else "",
             f"{plain(report.identifier_of(finding))}\n{report.moment_of(finding):%Y-%m-%d %H:%M}",
-            f"{line.direction} {line.currency} {report.plain(line.amount)}" if line else "—",
+            f"{line.direction} {line.currency} {report.plain(line.amount, line.currency)}" if line else "—",
             _booked(movement),
             f"{movement.business_id or ''}\n{plain(movement.subject or movement.kind)}" if movement else "",
             style="" if finding.kind.is_break else "dim",
@@ -240,7 +240,7 @@ def _booked(movement: Movement | None) -> str:
         return "—"
     standing = "" if movement.standing == "done" else f", {movement.standing.replace('_', ' ')}"
     amount = movement.amount
-    return f"{movement.direction} {amount.currency} {report.plain(amount.major)}{standing}"
+    return f"{movement.direction} {amount.currency} {report.plain(amount.major, amount.currency)}{standing}"
 
 
 def _sums_table(made: Report) -> Table:

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from tidegate.core.money import Currency
 from tidegate.infra.timestamp import to_iso
 from tidegate.reconcile.model import (
     Balance,
@@ -123,17 +124,17 @@ def to_json(report: Report) -> dict[str, Any]:
             {
                 "currency": each.currency,
                 "direction": each.direction.value,
-                "rail": plain(each.rail),
-                "books": plain(each.books),
-                "difference": plain(each.difference),
+                "rail": plain(each.rail, each.currency),
+                "books": plain(each.books, each.currency),
+                "difference": plain(each.difference, each.currency),
             }
             for each in report.sums
         ],
         "ledger": [
             {
                 "currency": each.moved.currency.value,
-                "moved": plain(each.moved.major),
-                "ledger": plain(each.ledger.major),
+                "moved": plain(each.moved.major, each.moved.currency),
+                "ledger": plain(each.ledger.major, each.moved.currency),
                 "agrees": each.agrees,
             }
             for each in report.balances
@@ -143,9 +144,10 @@ def to_json(report: Report) -> dict[str, Any]:
     }
 
 
-def plain(amount: Decimal) -> str:
-    """As the statement writes amounts."""
-    return f"{amount:.2f}" if amount == round(amount, 2) else f"{amount:f}"
+def plain(amount: Decimal, currency: str) -> str:
+    """With the currency's decimals; a statement may have more, and currencies that are not ours."""
+    decimals = Currency(currency).exponent if currency in list(Currency) else 2
+    return f"{amount:.{decimals}f}" if amount == round(amount, decimals) else f"{amount:f}"
 
 
 def _finding_json(finding: Discrepancy) -> dict[str, Any]:
@@ -177,7 +179,7 @@ def moment_of(finding: Discrepancy) -> datetime:
 def _line_json(line: RailLine) -> dict[str, Any]:
     return {
         "direction": line.direction.value,
-        "amount": plain(line.amount),
+        "amount": plain(line.amount, line.currency),
         "currency": line.currency,
         "bookedAt": to_iso(line.booked_at),
         "reference": line.reference,
@@ -189,7 +191,7 @@ def _movement_json(movement: Movement) -> dict[str, Any]:
     return {
         "kind": movement.kind,
         "direction": movement.direction.value,
-        "amount": plain(movement.amount.major),
+        "amount": plain(movement.amount.major, movement.amount.currency),
         "currency": movement.amount.currency.value,
         "recordedAt": to_iso(movement.at),
         "standing": movement.standing.value,

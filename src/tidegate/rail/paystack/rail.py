@@ -150,9 +150,9 @@ class PaystackRail:
             if is_starting:
                 raise RailTimeout("the attempt may be on its way to Paystack") from None
             raise
+        if isinstance(found, StillWaiting) and is_starting:
+            raise RailTimeout("the attempt is being started")
         if isinstance(found, StillWaiting) and found.action is None:
-            if is_starting:
-                raise RailTimeout("the attempt is being started") from None
             # Paystack has it, but the page or the account was never shown: it cannot be paid.
             return Failed(FailureReason.NOT_STARTED)
         return found

@@ -36,6 +36,7 @@ class PaystackTransaction(msgspec.Struct, frozen=True, kw_only=True):
     reference: str = ""
     id: Id | None = None
     domain: str | None = None
+    channel: str | None = None
     amount: Hundredths | None = None
     requested_amount: Hundredths | None = None
     fees: Hundredths | None = None
