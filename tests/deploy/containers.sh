@@ -3,6 +3,9 @@
 # registry can be reached, starts the services of the compose file, and pays attention to what an operator would: the page
 # behind the proxy, a payment, the doctor, what Prometheus scrapes. Removes the services afterwards; ports 80 and 443 must be free.
 set -euo pipefail
+# Older ones know neither the project's name nor `network_mode: none`.
+version=$(podman-compose --version 2>/dev/null | sed -n 's/^podman-compose.* version:* *//p')
+[ "$(printf '%s\n' 1.1 "$version" | sort -V | head -1)" = 1.1 ] || { echo "needs podman-compose 1.1 or later: pip install podman-compose" >&2; exit 1; }
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 # The machine's own certificate authorities, for pip.
