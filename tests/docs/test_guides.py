@@ -12,14 +12,14 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from playwright.async_api import Browser, Route, expect
+from playwright.async_api import Browser, Page, Route, expect
 from pygments.lexers import get_lexer_by_name
 from pygments.token import Error
 
@@ -29,7 +29,7 @@ from process import free_port, stop, tidegate, wait_until_ready
 from receiver import answer, receiving
 from tidegate.app import document_of, operations_of
 from tidegate.docs.example import Shell
-from tidegate.docs.markdown import front_matter
+from tidegate.docs.markdown import Document, front_matter
 from tidegate.docs.reference import ApiReference
 from tidegate.infra.http.operation import Operation, encode
 from tidegate.runtime import Runtime
@@ -317,32 +317,59 @@ async def test_pages_of_a_shop_open_the_checkout(sandbox: Path, browser: Browser
             await expect(page.frame_locator("dialog iframe").locator("#page")).to_be_visible()
 
 
-async def test_every_operation_runs_from_its_page(sandbox: Path, browser: Browser) -> None:
-    """The buttons of all pages on one of them, in the order of the reference. Those that delete ask first."""
-    base_url = keys_of(sandbox)["baseUrl"]
-    operations = operations_of(Runtime.of(Settings()))
-    sections = "".join(runners(operations, base_url))
+@asynccontextmanager
+async def page_with(browser: Browser, base_url: str, sections: str) -> AsyncIterator[Page]:
+    """A page of the documentation that has these sections in place of its own."""
     page = await browser.new_page(base_url=base_url)
-    asked: list[asyncio.Task[None]] = []
 
-    async def with_all_runners(route: Route) -> None:
+    async def with_sections(route: Route) -> None:
         answer = await route.fetch()
         whole = re.sub("<main.*</main>", lambda _: f"<main>{sections}</main>", await answer.text(), flags=re.DOTALL)
         await route.fulfill(response=answer, body=whole)
 
-    await page.route("**/docs/reference/create-payment", with_all_runners)
-    page.on("dialog", lambda dialog: asked.append(asyncio.create_task(dialog.accept())))
+    await page.route("**/docs/reference/create-payment", with_sections)
     await page.goto("/docs/reference/create-payment")
     await expect(page.locator("button.run").first).to_be_visible()
-    assert await page.evaluate(RUN_ALL) == []
-    assert len(asked) == [operation.method for operation in operations].count("DELETE")
+    yield page
     await page.close()
+
+
+async def test_every_operation_runs_from_its_page(sandbox: Path, browser: Browser) -> None:
+    """The buttons of all pages on one of them, in the order of the reference. Those that delete ask first."""
+    base_url = keys_of(sandbox)["baseUrl"]
+    operations = operations_of(Runtime.of(Settings()))
+    asked: list[asyncio.Task[None]] = []
+    async with page_with(browser, base_url, "".join(runners(operations, base_url))) as page:
+        page.on("dialog", lambda dialog: asked.append(asyncio.create_task(dialog.accept())))
+        assert await page.evaluate(RUN_ALL) == []
+    assert len(asked) == [operation.method for operation in operations].count("DELETE")
+
+
+async def test_samples_of_guides_run_from_their_page(sandbox: Path, browser: Browser) -> None:
+    """The last of each guide, which runs those before it; all on one page. Those that do more have no button."""
+    sections = "".join(guide_runners())
+    async with page_with(browser, keys_of(sandbox)["baseUrl"], sections) as page:
+        assert await page.evaluate(RUN_ALL) == []
+        said = await page.locator("main").inner_text()
+    assert "sent as ORDER-1001-" in said
+    assert '"refundStatus": "successful"' in said
+    without = {guide.page for guide in ALL if guide.language == "sh"} - {*re.findall("<section>(.*?)<", sections)}
+    assert without == {
+        "guides/idempotency-and-retries", "guides/lists-and-cursors", "guides/receive-webhooks", "testing/in-your-ci",
+    }  # fmt: skip
+
+
+def guide_runners() -> Iterator[str]:
+    for guide in ALL:
+        html = Document("\n".join(f"```sh\n{text}```\n\n---\n" for text in guide.parts(None))).html(str)
+        if guide.language == "sh" and "runner" in html:
+            yield f'<section>{guide.page}<div class="body">{html}</div></section>'
 
 
 # Presses them one after the other; those whose answer is not a success.
 RUN_ALL = """async () => {
   for (const section of document.querySelectorAll('main section')) {
-    section.querySelector('button.run').click();
+    [...section.querySelectorAll('button.run')].at(-1).click();
     while (!section.querySelector('.runner *')) await new Promise((resume) => setTimeout(resume, 10));
   }
   const sections = [...document.querySelectorAll('main section')];

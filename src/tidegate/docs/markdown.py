@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
+from tidegate.docs.guide_request import Plan, plans_of
 from tidegate.docs.page import Heading
 from tidegate.docs.search import words_in
 
@@ -96,10 +98,22 @@ class Document:
         """`link` turns a path of the site into the address that a page uses for it."""
         out = Markup()
         anchors = iter(self.headings)
+        languages, plans = [name for name, _ in self.languages], self._plans()
         for is_fence, run in groupby(self._tokens, lambda token: token.type == "fence"):
             tokens = list(run)
-            out += _fences(tokens, [name for name, _ in self.languages]) if is_fence else _prose(tokens, link, anchors)
+            out += _fences(tokens, languages) if is_fence else _prose(tokens, link, anchors)
+            for plan in [plans[token.content] for token in tokens if plans.get(token.content)]:
+                out += _RUNNER.format(json.dumps(plan))
         return out
+
+    def _plans(self) -> dict[str, Plan]:
+        """Of the samples that can be run, by their text."""
+        samples = [token.content for token in self._tokens if token.type == "fence" and _runs(token.info)]
+        return dict(zip(samples, plans_of(samples), strict=True))
+
+
+def _runs(info: str) -> bool:
+    return info.startswith("sh") and not {"install", "serve"} & {*info.split()}
 
 
 def _text(inline: Token) -> str:
@@ -160,6 +174,7 @@ def _sample(samples: list[tuple[str, str, Markup]], languages: Sequence[str]) ->
     return out
 
 
+_RUNNER = Markup('<div class="runner" hidden data-follows data-plan="{}"></div>')
 _FIGURE = Markup(
     '<figure class="{}" data-lang="{}" data-also="{}"><figcaption>{}</figcaption>'
     "<pre data-copy><code>{}</code></pre></figure>"

@@ -176,19 +176,37 @@ async function sendOne(request, keys, values) {
   return { request, path, status: answer.status, ok: answer.ok, text, ms, waitS };
 }
 
-async function runPlan(plan, keys) {
-  const values = Object.fromEntries(Object.entries(VARIABLES).map(([header, name]) => [name, keys[header]]));
+const valuesOf = (keys) => Object.fromEntries(Object.entries(VARIABLES).map(([header, name]) => [name, keys[header]]));
+
+async function runPlan(plan, keys, values = valuesOf(keys)) {
   let said;
   for (const request of plan) {
     const wanted = Object.keys(request.takes);
+    const until = new RegExp(request.until ?? '');
     for (let tries = 0; tries < 50; tries += 1) {
       said = await sendOne(request, keys, values);
-      if (!said.waitS && (!request.repeats || values[wanted[0]])) break;
+      if (!said.waitS && (!request.repeats || values[wanted[0]]) && until.test(said.text)) break;
       await new Promise((resume) => setTimeout(resume, said.waitS * 1000 || 200));
     }
     if (!said.ok) return said;
   }
   return said;
+}
+
+// The samples of a guide rest on each other: those before it go first unless they have been run, and all share values.
+async function runGuide(runner, keys) {
+  const all = [...runner.closest('.body').querySelectorAll('.runner')];
+  all[0].values ??= valuesOf(keys);
+  const { values } = all[0];
+  let said;
+  for (const each of all.slice(0, all.indexOf(runner) + 1)) {
+    if (each === runner || !each.hasRun) {
+      said = await runPlan(JSON.parse(each.dataset.plan), keys, values);
+      if (!said.ok) break;
+      each.hasRun = true;
+    }
+  }
+  return { ...said, order: values.ORDER };
 }
 
 function shown(said) {
@@ -199,6 +217,7 @@ function shown(said) {
     made('code', '', `${said.request.method} ${said.path}`),
     made('span', '', `${said.ms} ms`),
   );
+  if (said.order) caption.append(made('span', '', `sent as ${said.order}`));
   let text = said.text;
   try {
     text = JSON.stringify(JSON.parse(text), null, 2);
@@ -218,22 +237,32 @@ function shown(said) {
 }
 
 function addRunner(runner, keys) {
-  const plan = JSON.parse(runner.dataset.plan);
+  runner.hidden = false;
+  if (!('follows' in runner.dataset)) {
+    addRunButton(runner, runner.previousElementSibling, () => runPlan(JSON.parse(runner.dataset.plan), keys));
+    return;
+  }
+  // One in each language; the page shows one of them.
+  for (let figure = runner.previousElementSibling; figure?.matches('.sample'); figure = figure.previousElementSibling) {
+    addRunButton(runner, figure, () => runGuide(runner, keys));
+  }
+}
+
+function addRunButton(runner, place, run) {
   const button = made('button', 'run', 'Run');
   button.type = 'button';
   button.addEventListener('click', async () => {
     if (runner.dataset.asks && !confirm('This changes or deletes data of your test business. Run it?')) return;
     button.disabled = true;
     try {
-      runner.replaceChildren(shown(await runPlan(plan, keys)));
+      runner.replaceChildren(shown(await run()));
       announcement.textContent = 'Answered';
     } catch (error) {
       runner.replaceChildren(made('p', 'bad', `No answer: ${error.message}`));
     }
     button.disabled = false;
   });
-  runner.previousElementSibling.append(button);
-  runner.hidden = false;
+  place.append(button);
 }
 
 // Keys go into what is shown and copied, never into a page that is stored anywhere.
