@@ -52,7 +52,7 @@ def _file_of(path: str) -> str:
     return (inner if PurePosixPath(inner).suffix in _ENDINGS else f"{inner}.html") + sign + anchor
 
 
-_ENDINGS = {".md", ".json", ".txt"}
+_ENDINGS = {".md", ".json", ".txt", ".php"}
 
 
 def _relative(target: str, page: str) -> str:
