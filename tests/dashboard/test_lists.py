@@ -57,10 +57,23 @@ async def test_the_list_is_filtered_by_what_is_typed_and_chosen(owner: SignedInP
         ("q=status:initiated+ORDER-", ["ORDER-2", "ORDER-1"]),
         ("from=2020-01-01&to=2020-01-02", []),
         ("q=is:over", []),
+        ("q=is:unusual", []),
         ("variance=over", []),
         ("link=plink_none", []),
     ):
         assert await references(owner, query) == found, query
+
+
+async def test_what_was_paid_with_another_amount_is_found_by_one_word(
+    owner: SignedInPerson, shop: Shop, new_checkout: MakeCheckout
+) -> None:
+    over, under, exact = [await new_checkout(shop) for _ in range(3)]
+    for checkout, paid in ((over, "120.00"), (under, "80.00"), (exact, "100.00")):
+        await checkout.transfer(await checkout.account(), paid)
+    assert await references(owner, "q=is:unusual") == [under.reference, over.reference]
+    assert await references(owner, f"q=is:unusual+ref:{over.reference}") == [over.reference]
+    home = (await owner.get()).text
+    assert ("₦20.00 too much" in home, "₦20.00 too little" in home) == (True, True)
 
 
 @pytest.mark.parametrize(

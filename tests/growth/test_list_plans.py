@@ -13,6 +13,8 @@ import pytest
 from tidegate.core.ids import Mode
 from tidegate.core.method import Method
 from tidegate.core.money import Currency
+from tidegate.dashboard import home_store
+from tidegate.dashboard.home_store import HomeWish
 from tidegate.infra.db import Database
 from tidegate.merchant import commands as merchants
 from tidegate.payment import list_store
@@ -85,6 +87,7 @@ EVERY_FILTER = {
     "no such currency": (PaymentFilter(currency=Currency.KES), 0),
     "no such method": (PaymentFilter(method=Method.USSD), 0),
     "no such variance": (PaymentFilter(variance=Variance.UNDERPAYMENT), 0),
+    "no variance at all": (PaymentFilter(is_unusual=True), 0),
     "nothing together": (PaymentFilter(status=PaymentStatus.SUCCESS, currency=Currency.UGX, method=Method.CARD), 0),
     "an address": (PaymentFilter(email="PAYER-7@example.com"), 6),
     "no such address": (PaymentFilter(email="nobody@example.com"), 0),
@@ -110,3 +113,21 @@ async def test_a_page_and_its_count_read_little(grown: tuple[Any, Database, str]
     wanted, number = EVERY_FILTER[name]
     blocks, found = await blocks_read(database, business_id, wanted)
     assert (found, blocks < BLOCKS_MAX) == (number, True), blocks
+
+
+async def test_home_reads_little(grown: tuple[Any, Database, str]) -> None:
+    _, database, business_id = grown
+    now = NOW + timedelta(minutes=ROWS)
+    wish = HomeWish(
+        business_id=business_id, bounds=[now - timedelta(days=day) for day in range(14, 0, -1)],
+        today=now - timedelta(hours=12), now=now, newest=6, unusual=5,
+    )  # fmt: skip
+    async with database.connection() as tx:
+        before = await tx.fetchval(_BLOCKS)
+        for _ in range(7):
+            found = await home_store.get_home(tx, wish)
+        await tx.fetchval("SELECT pg_stat_force_next_flush()")
+        blocks = (await tx.fetchval(_BLOCKS) - before) / 7
+    assert len(found.newest) == 6
+    assert sum(found.unpaid.values()) == 73
+    assert blocks < BLOCKS_MAX / 5, blocks

@@ -9,30 +9,21 @@ from datetime import date, datetime, timedelta
 from typing import NamedTuple
 from urllib.parse import urlencode
 
-from tidegate.approval import store as approvals
 from tidegate.core.money import CHECKOUT_OFFERS, Currency, Money
-from tidegate.dashboard import chart, from_code, home_store
+from tidegate.dashboard import chart, from_code, home_store, team_store
 from tidegate.dashboard.chart import DayBar
 from tidegate.dashboard.format import Times, amount, many, percent, weekday
-from tidegate.dashboard.home_store import AttentionFacts, TakingsRow
-from tidegate.dashboard.payment_page import METHOD_WORDS, difference_of, status_of
+from tidegate.dashboard.home_store import HomeFacts, HomeWish, TakingsRow
+from tidegate.dashboard.payment_page import METHOD_WORDS
+from tidegate.dashboard.payments import payer_of, row_of
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
-from tidegate.infra.db import Tx
 from tidegate.infra.page.response import Html
 from tidegate.member.permission import Permission
-from tidegate.payment import list_store
-from tidegate.payment.list_store import PaymentFilter
-from tidegate.payment.row import PaymentRow
 from tidegate.payment.variance import Variance
-from tidegate.sandbox import store as sandbox_store
-from tidegate.wallet import commands as wallets
 
 DAYS = 14
 LATEST = 6
 UNUSUAL_MAX = 5
-# How far back an amount that differs still asks for attention, and how many of each kind are looked through.
-UNUSUAL_FOR = timedelta(days=7)
-UNUSUAL_READ_MAX = 20
 # How many ended without money, by currency and method.
 Unpaid = Mapping[tuple[Currency, str], int]
 
@@ -105,15 +96,14 @@ class Home:
 
     async def show(self, visitor: DashboardVisitor) -> Html:
         times, business_id = visitor.times, visitor.business.id
+        wish = HomeWish(
+            business_id=business_id, bounds=bounds_of(times), today=times.start_of(times.today), now=visitor.now,
+            newest=LATEST, unusual=UNUSUAL_MAX,
+        )  # fmt: skip
         async with self.shell.db.connection() as tx:
-            takings = await home_store.list_takings(tx, business_id, bounds_of(times))
-            unpaid = await home_store.count_unpaid(tx, business_id, times.start_of(times.today))
-            latest = await home_store.list_newest(tx, business_id, limit=LATEST)
-            unusual = await _unusual(tx, visitor)
-            facts = await home_store.get_attention(tx, business_id, now=visitor.now)
-            others = await approvals.count_other_approvers(tx, business_id, visitor.session.member.id)
-            trade = await sandbox_store.find_trade(tx, business_id) if self.shell.is_sandbox else None
-        figures = HomeFigures(times, takings, unpaid)
+            facts = await home_store.get_home(tx, wish)
+            team = await team_store.get_facts(tx, business_id, visitor.session.member.id)
+        figures = HomeFigures(times, facts.takings, facts.unpaid)
         main = figures.main
         return self.shell.page(
             visitor, "home.html", title=weekday(times.today), section="Home",
@@ -121,9 +111,8 @@ class Home:
             chart=chart.bars(list(_bars(self.shell, visitor, figures.days(main)))) if main else "",
             days=[(weekday(day), money, takings_of(day, main)) for day, money in figures.days(main)] if main else [],
             lines=list(_lines(figures)),
-            trade=trade, attention=[*_attention(unusual, facts), *_alone(visitor, others)],
-            latest=[(payment, *status_of(payment), difference_of(payment)) for payment in latest],
-            holdings=await wallets.list_holdings(self.shell.db, business_id),
+            trade=team.trade, attention=[*_attention(visitor, facts), *_alone(visitor, team.other_approvers)],
+            latest=[row_of(visitor, row) for row in facts.newest], wallets=facts.wallets,
             code=from_code.create_payment(self.shell.site.base_url, next(iter(CHECKOUT_OFFERS))),
         )  # fmt: skip
 
@@ -201,24 +190,13 @@ def _line(
     )
 
 
-async def _unusual(tx: Tx, visitor: DashboardVisitor) -> list[PaymentRow]:
-    """The newest that were paid with too much or too little, without a refund since."""
-    found: list[PaymentRow] = []
-    for variance in Variance:
-        wanted = PaymentFilter(variance=variance, start=visitor.now - UNUSUAL_FOR)
-        found += await list_store.list_page(
-            tx, visitor.business.id, wanted, way="combination", before=None, limit=UNUSUAL_READ_MAX
-        )
-    unanswered = [row for row in found if row.refunded_minor == 0]
-    return sorted(unanswered, key=lambda row: row.id, reverse=True)[:UNUSUAL_MAX]
-
-
-def _attention(unusual: Sequence[PaymentRow], facts: AttentionFacts) -> Iterator[AttentionItem]:
-    for row in unusual:
+def _attention(visitor: DashboardVisitor, found: HomeFacts) -> Iterator[AttentionItem]:
+    facts = found.attention
+    for row in found.unusual:
         is_over = row.variance is Variance.OVERPAYMENT
         gap = amount(Money(abs(row.received_minor - row.expected_minor), row.currency))
         words = f"{gap} too {'much' if is_over else 'little'}"
-        more = f"{row.reference} · {row.customer_name}"
+        more = f"{row.reference} · {payer_of(visitor, row.customer_name)}"
         yield AttentionItem(words, more, f"/payments/{row.pay_code}", "Refund excess" if is_over else "Decide")
     if facts.open_approvals:
         yield AttentionItem(
@@ -228,6 +206,10 @@ def _attention(unusual: Sequence[PaymentRow], facts: AttentionFacts) -> Iterator
         yield AttentionItem(
             many(facts.held_inflows, "inflow"), "held for a decision", "/inflows?status=pending", "See why"
         )
+    if facts.returned_inflows:
+        yield AttentionItem(
+            many(facts.returned_inflows, "inflow"), "returned in the last week", "/inflows?status=reversed", "See why"
+        )
     if facts.failed_refunds:
         yield AttentionItem(
             many(facts.failed_refunds, "refund"), "failed in the last week", "/refunds?status=failed", "Open"
@@ -235,6 +217,9 @@ def _attention(unusual: Sequence[PaymentRow], facts: AttentionFacts) -> Iterator
     for url in facts.failing_endpoints:
         waiting = f"{many(facts.undelivered, 'event')} {'waits' if facts.undelivered == 1 else 'wait'}"
         yield AttentionItem("Endpoint failing", f"{url} · {waiting}", "/webhooks?status=pending", "Open")
+
+    for name in facts.ending_keys if visitor.may(Permission.KEYS) else ():
+        yield AttentionItem("API key ends within a week", name.strip(), "/keys", "Roll it")
 
 
 def _alone(visitor: DashboardVisitor, others: int) -> Iterator[AttentionItem]:

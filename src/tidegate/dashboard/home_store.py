@@ -10,11 +10,12 @@ import msgspec
 
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Tx
-from tidegate.payment.model import Payment
-from tidegate.payment.row import payment_of
+from tidegate.payment.row import PaymentRow
 
 # Journals that are younger may still be joined by one with a smaller number.
 SETTLED_S = 30
+# What needs attention is looked for among so many of the newest of each kind, and within the last week.
+LOOKED_AT_MAX = 100
 
 
 class TakingsRow(msgspec.Struct, frozen=True):
@@ -29,47 +30,132 @@ class TakingsRow(msgspec.Struct, frozen=True):
 
 class AttentionFacts(msgspec.Struct, frozen=True):
     held_inflows: int
+    returned_inflows: int
     failed_refunds: int
     open_approvals: int
     failing_endpoints: list[str]
     undelivered: int
+    # Their names and last four.
+    ending_keys: list[str]
+
+
+class WalletFigure(NamedTuple):
+    balance: Money
+    locked: Money
+
+
+class HomeFacts(NamedTuple):
+    takings: list[TakingsRow]
+    # How many of today ended without money, by currency and method.
+    unpaid: dict[tuple[Currency, str], int]
+    newest: list[PaymentRow]
+    # Paid with too much or too little, and not refunded since.
+    unusual: list[PaymentRow]
+    attention: AttentionFacts
+    wallets: list[WalletFigure]
+
+
+class HomeWish(msgspec.Struct, frozen=True, kw_only=True):
+    """What Home shows of a business."""
+
+    business_id: str
+    # Of the spans of takings, such as midnights.
+    bounds: Sequence[datetime]
+    today: datetime
+    now: datetime
+    newest: int
+    unusual: int
+
+
+async def get_home(tx: Tx, wish: HomeWish) -> HomeFacts:
+    """All of it in one round trip."""
+    found = _decode(
+        await tx.fetchval(
+            _HOME, wish.business_id, list(wish.bounds), wish.today, wish.now, wish.newest, wish.unusual, LOOKED_AT_MAX
+        )
+    )
+    return HomeFacts(
+        [_takings_row(row) for row in found.takings],
+        {(currency, method): ended for currency, method, ended in found.unpaid},
+        found.newest,
+        found.unusual,
+        found.attention,
+        [WalletFigure(Money(balance, code), Money(locked, code)) for code, balance, locked in found.wallets],
+    )
+
+
+# As takings_between gives it.
+_Span = tuple[int, Currency, str, int, int, int, int]
+
+
+class _Found(msgspec.Struct, frozen=True):
+    takings: list[_Span]
+    unpaid: list[tuple[Currency, str, int]]
+    newest: list[PaymentRow]
+    unusual: list[PaymentRow]
+    attention: AttentionFacts
+    wallets: list[tuple[Currency, int, int]]
+
+
+_decode = msgspec.json.Decoder(_Found).decode
+_HOME = """
+    SELECT json_build_object(
+        'takings', (SELECT coalesce(json_agg(json_build_array(span, currency, method, payments, received_minor,
+                           fee_minor, settled_minor) ORDER BY currency, received_minor DESC), '[]')
+                      FROM takings_between($1, $2)),
+        'unpaid', (SELECT coalesce(json_agg(json_build_array(currency, default_method, ended)), '[]')
+                     FROM (SELECT currency, default_method, count(*) AS ended FROM payment
+                            WHERE business_id = $1 AND created_at >= $3 AND status IN ('failed', 'expired')
+                            GROUP BY currency, default_method) AS unpaid),
+        'newest', (SELECT coalesce(json_agg(row ORDER BY id DESC), '[]')
+                     FROM (SELECT payment_row(payment) AS row, id FROM payment
+                            WHERE business_id = $1 ORDER BY id DESC LIMIT $5) AS newest),
+        'unusual', (SELECT coalesce(json_agg(row ORDER BY id DESC), '[]')
+                      FROM (SELECT row, id
+                              FROM (SELECT payment_row(payment) AS row, id, status, refunded_minor FROM payment
+                                     WHERE business_id = $1 AND variance IS NOT NULL
+                                       AND created_at >= $4::timestamptz - interval '7 days'
+                                     ORDER BY created_at DESC LIMIT $7) AS recent
+                             WHERE status = 'success' AND refunded_minor = 0 ORDER BY id DESC LIMIT $6) AS unusual),
+        'wallets', (SELECT coalesce(json_agg(json_build_array(currency, balance_minor, locked_minor)
+                           ORDER BY currency), '[]') FROM wallet WHERE business_id = $1),
+        'attention', json_build_object(
+            'held_inflows', (SELECT count(*) FROM (
+                SELECT FROM collection WHERE business_id = $1 AND status = 'pending' LIMIT $7) AS held),
+            'returned_inflows', (SELECT count(*) FROM (
+                SELECT updated_at, return_asked_at FROM collection WHERE business_id = $1 AND status = 'reversed'
+                 ORDER BY id DESC LIMIT $7) AS ended
+                WHERE return_asked_at IS NOT NULL AND updated_at > $4::timestamptz - interval '7 days'),
+            'failed_refunds', (SELECT count(*) FROM (
+                SELECT completed_at FROM refund WHERE business_id = $1 AND status = 'failed'
+                 ORDER BY id DESC LIMIT $7) AS failed WHERE completed_at > $4::timestamptz - interval '7 days'),
+            'open_approvals', (SELECT count(*) FROM approval
+                WHERE business_id = $1 AND realm = 'dashboard' AND status = 'open' AND expires_at > $4),
+            'failing_endpoints', ARRAY(SELECT url FROM endpoint_state JOIN webhook_endpoint AS endpoint
+                    ON endpoint.business_id = $1 AND endpoint.id = endpoint_state.endpoint_id
+                WHERE endpoint_state.business_id = $1 AND failing_since IS NOT NULL
+                  AND endpoint.deleted_at IS NULL AND endpoint.status = 'enabled' LIMIT 5),
+            'undelivered', (SELECT count(*) FROM (
+                SELECT failures FROM webhook_delivery WHERE business_id = $1 AND status = 'pending'
+                 ORDER BY id LIMIT $7) AS waiting WHERE failures > 0),
+            'ending_keys', ARRAY(SELECT coalesce(name, '') || ' ··' || last_four FROM credential
+                WHERE business_id = $1 AND revoked_at IS NULL AND expires_at > $4
+                  AND expires_at < $4::timestamptz + interval '7 days' ORDER BY expires_at LIMIT 5)))
+"""
 
 
 async def list_takings(tx: Tx, business_id: str, bounds: Sequence[datetime]) -> list[TakingsRow]:
-    """Between consecutive bounds, such as midnights: the roll-up, and what was booked after it. The first span is 1."""
-    rows = await tx.fetch(_TAKINGS, business_id, list(bounds))
-    return [
-        TakingsRow(
-            row["span"],
-            currency,
-            row["method"],
-            row["payments"],
-            Money(row["received_minor"], currency),
-            Money(row["fee_minor"], currency),
-            Money(row["settled_minor"], currency),
-        )
-        for row in rows
-        for currency in (Currency(row["currency"]),)
-    ]
+    """Between consecutive bounds: the roll-up, and what was booked after it. The first span is 1."""
+    rows = await tx.fetch(
+        "SELECT * FROM takings_between($1, $2) ORDER BY currency, received_minor DESC", business_id, list(bounds)
+    )
+    return [_takings_row((row["span"], Currency(row["currency"]), *tuple(row)[2:])) for row in rows]
 
 
-_TAKINGS = """
-    WITH booked AS (
-        SELECT hour AS at, currency, method, payments, received_minor, fee_minor, settled_minor FROM takings
-         WHERE business_id = $1 AND hour >= ($2::timestamptz[])[1]
-         UNION ALL
-        SELECT journal.created_at, payment.currency, payment.method, 1, payment.received_minor,
-               payment.fee_minor + payment.vat_minor, payment.settled_minor
-          FROM journal
-          JOIN payment ON payment.business_id = $1 AND payment.id = substr(journal.cause, 9)::bigint
-         WHERE journal.business_id = $1 AND journal.kind = 'checkout_settled'
-           AND journal.id > coalesce((SELECT journal_id FROM takings_watermark WHERE business_id = $1), 0)
-           AND journal.created_at >= ($2::timestamptz[])[1])
-    SELECT width_bucket(at, $2::timestamptz[]) AS span, currency, method, sum(payments)::bigint AS payments,
-           sum(received_minor)::bigint AS received_minor, sum(fee_minor)::bigint AS fee_minor,
-           sum(settled_minor)::bigint AS settled_minor
-      FROM booked GROUP BY 1, 2, 3 ORDER BY 2, 5 DESC
-"""
+def _takings_row(span: _Span) -> TakingsRow:
+    number, currency, method, payments, *minors = span
+    received, fee, settled = (Money(minor, currency) for minor in minors)
+    return TakingsRow(number, currency, method, payments, received, fee, settled)
 
 
 class TakingsWish(msgspec.Struct, frozen=True, kw_only=True):
@@ -202,47 +288,3 @@ async def list_wrong_takings(tx: Tx) -> list[str]:
         """
     )
     return [row["business_id"] for row in rows]
-
-
-async def count_unpaid(tx: Tx, business_id: str, since: datetime) -> dict[tuple[Currency, str], int]:
-    """Payments created since that ended without money, by currency and method."""
-    rows = await tx.fetch(
-        """
-        SELECT currency, default_method AS method, count(*) AS ended FROM payment
-         WHERE business_id = $1 AND created_at >= $2 AND status IN ('failed', 'expired') GROUP BY 1, 2
-        """,
-        business_id, since,
-    )  # fmt: skip
-    return {(Currency(row["currency"]), row["method"]): row["ended"] for row in rows}
-
-
-async def list_newest(tx: Tx, business_id: str, *, limit: int) -> list[Payment]:
-    rows = await tx.fetch(
-        "SELECT payment_row(payment) AS text FROM payment WHERE business_id = $1 ORDER BY id DESC LIMIT $2",
-        business_id, limit,
-    )  # fmt: skip
-    return [payment_of(row["text"]) for row in rows]
-
-
-async def get_attention(tx: Tx, business_id: str, *, now: datetime) -> AttentionFacts:
-    row = await tx.fetchrow(
-        """
-        SELECT (SELECT count(*) FROM (SELECT FROM collection WHERE business_id = $1 AND status = 'pending'
-                                       LIMIT 100) AS held) AS held_inflows,
-               (SELECT count(*) FROM (SELECT FROM refund WHERE business_id = $1 AND status = 'failed'
-                                         AND completed_at > $2::timestamptz - interval '7 days'
-                                       LIMIT 100) AS failed) AS failed_refunds,
-               (SELECT count(*) FROM approval
-                 WHERE business_id = $1 AND realm = 'dashboard' AND status = 'open' AND expires_at > $2)
-                   AS open_approvals,
-               ARRAY(SELECT url FROM endpoint_state JOIN webhook_endpoint AS endpoint
-                         ON endpoint.business_id = $1 AND endpoint.id = endpoint_state.endpoint_id
-                      WHERE endpoint_state.business_id = $1 AND failing_since IS NOT NULL
-                        AND endpoint.deleted_at IS NULL AND endpoint.status = 'enabled' LIMIT 5) AS failing_endpoints,
-               (SELECT count(*) FROM (SELECT FROM webhook_delivery WHERE business_id = $1 AND status = 'pending'
-                                         AND failures > 0 LIMIT 100) AS waiting) AS undelivered
-        """,
-        business_id, now,
-    )  # fmt: skip
-    assert row is not None
-    return AttentionFacts(**row)

@@ -249,6 +249,7 @@ def row_of(visitor: DashboardVisitor, row: PaymentRow) -> dict[str, object]:
         "pay_code": row.pay_code,
         "reference": row.reference,
         "payer": payer_of(visitor, row.customer_email),
+        "name": payer_of(visitor, row.customer_name),
         "method": METHOD_WORDS[row.method] if row.method else "",
         "word": word,
         "tint": tint,

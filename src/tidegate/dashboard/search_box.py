@@ -34,9 +34,9 @@ WORKS = {
     "name": "the beginning of a name, such as name:Ada",
     "amount": "a number, such as amount:5000, amount:>5000 or amount:<99.50",
     "status": "one of initiated, pending, processing, paid, failed, expired",
-    "is": "over or under",
+    "is": "unusual, over or under",
 }
-HINT = "Search for an e-mail address, a reference, a name, >5000, status:failed, is:over or is:under."
+HINT = "Search for an e-mail address, a reference, a name, >5000, status:failed, is:unusual, is:over or is:under."
 
 
 def filter_in(query: Mapping[str, str], times: Times) -> PaymentFilter:
@@ -96,6 +96,8 @@ def _read_operator(name: str, value: str, found: dict[str, Any]) -> None:
         found["name_prefix"] = value
     elif name == "status" and value in _STATUSES:
         found["status"] = _STATUSES[value]
+    elif name == "is" and value == "unusual":
+        found["is_unusual"] = True
     elif name == "is" and value in _IS:
         found["variance"] = _IS[value]
     elif name == "amount" and (amount := _AMOUNT.fullmatch(value)):

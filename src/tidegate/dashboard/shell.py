@@ -22,7 +22,6 @@ from tidegate.infra.page.router import PageRequest
 from tidegate.member import permission
 from tidegate.member.model import Membership
 from tidegate.member.permission import Grant, Permission
-from tidegate.merchant import store as merchants
 from tidegate.merchant.model import Business
 
 PATH = "/dashboard"
@@ -74,16 +73,13 @@ class DashboardShell(SignedInShell[DashboardVisitor, Permission]):
             return self._to_sign_in(request)
         if found.session.needs_second_factor:
             return see_other(self.site.url(f"{PATH}/second-factor"))
-        if found.membership is None:
+        if found.membership is None or found.business is None:
             raise NotFound("there is nothing at this address")
         if found.session.needs_enrolment(found.membership):
             return see_other(self.site.url(f"{PATH}/two-step"))
         now = self.clock.now_of(found.membership.business_id)
-        async with self.db.connection() as tx:
-            business = await merchants.find_business(tx, found.membership.business_id)
-        assert business is not None
         visitor = DashboardVisitor(
-            request=request, session=found.session, now=now, membership=found.membership, business=business
+            request=request, session=found.session, now=now, membership=found.membership, business=found.business
         )
         if found.membership.is_viewed and request.method == "POST":
             raise AccessDenied("you look at this business for the operator, and change nothing")

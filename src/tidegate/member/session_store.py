@@ -10,12 +10,15 @@ from tidegate.member.model import Member, MemberSession, Membership
 from tidegate.member.permission import Role
 from tidegate.member.realm import DASHBOARD, Realm
 from tidegate.member.store import member_of
+from tidegate.merchant.model import Business
+from tidegate.merchant.store import business_of
 
 
 class OpenSession(NamedTuple):
     session: MemberSession
     # Of the business that was asked for.
     membership: Membership | None
+    business: Business | None
 
 
 async def insert(
@@ -38,10 +41,11 @@ async def insert(
 
 
 async def find(tx: Tx, token_hash: bytes, business_code: str | None, *, realm: Realm = DASHBOARD) -> OpenSession | None:
-    """With the membership in the business: one round trip of every request."""
+    """With the membership in the business and the business itself: one round trip of every request."""
     row = await tx.fetchrow(
         """
-        SELECT session, person, business.id AS business_id, business.name AS business_name, business.two_step_for_all,
+        SELECT session, person, business,
+               ARRAY(SELECT fee_rule FROM fee_rule WHERE business_id = business.id AND ended_at IS NULL) AS rules,
                CASE WHEN session.viewed_business IS NULL THEN membership.role
                     WHEN session.viewed_business = business.id THEN 'viewer' END AS role
           FROM member_session AS session
@@ -54,14 +58,15 @@ async def find(tx: Tx, token_hash: bytes, business_code: str | None, *, realm: R
     )  # fmt: skip
     if row is None:
         return None
-    membership = None
+    membership = business = None
     if row["role"] is not None:
+        business = business_of(row["business"], row["rules"])
         membership = Membership(
-            business_id=row["business_id"], business_code=business_code or "", business_name=row["business_name"],
+            business_id=business.id, business_code=business.code, business_name=business.name,
             role=Role(row["role"]), is_viewed=row["session"]["viewed_business"] is not None,
-            two_step_for_all=row["two_step_for_all"],
+            two_step_for_all=business.two_step_for_all,
         )  # fmt: skip
-    return OpenSession(session_of(row["session"], member_of(row["person"])), membership)
+    return OpenSession(session_of(row["session"], member_of(row["person"])), membership, business)
 
 
 async def list_memberships(tx: Tx, person_id: str) -> list[Membership]:

@@ -1205,6 +1205,8 @@ CREATE INDEX payment_by_name ON payment (business_id, (lower(customer_name) COLL
 CREATE INDEX payment_by_amount ON payment (business_id, currency, expected_minor);
 -- Counted on the dashboard; written only when a payment ends without money.
 CREATE INDEX payment_ended_unpaid ON payment (business_id, created_at, currency, default_method) WHERE status IN ('failed', 'expired');
+-- On the dashboard's Home; few payments have one.
+CREATE INDEX payment_with_variance ON payment (business_id, created_at) WHERE variance IS NOT NULL;
 CREATE INDEX payment_by_link ON payment (business_id, payment_link_id, (created_at AT TIME ZONE 'UTC'), id) WHERE payment_link_id IS NOT NULL;
 
 -- The only projection of a payment. One text is read in 5 µs, so many columns in 8. Of anyelement, since a payment has the
@@ -1219,11 +1221,36 @@ CREATE FUNCTION payment_row(anyelement) RETURNS json LANGUAGE sql STABLE PARALLE
     $1.dispute_status) $$;
 COMMENT ON FUNCTION payment_row IS 'A payment as the program reads it: the fields of PaymentRow in payment/row.py, in their order.';
 
+CREATE FUNCTION takings_between(p_business_id text, p_bounds timestamptz[])
+RETURNS TABLE (span integer, currency text, method text, payments bigint, received_minor bigint, fee_minor bigint,
+               settled_minor bigint)
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    WITH booked AS (
+        SELECT hour AS at, currency, method, payments, received_minor, fee_minor, settled_minor FROM takings
+         WHERE business_id = p_business_id AND hour >= p_bounds[1]
+         UNION ALL
+        SELECT journal.created_at, payment.currency, payment.method, 1, payment.received_minor,
+               payment.fee_minor + payment.vat_minor, payment.settled_minor
+          FROM journal
+          JOIN payment ON payment.business_id = p_business_id AND payment.id = substr(journal.cause, 9)::bigint
+         WHERE journal.business_id = p_business_id AND journal.kind = 'checkout_settled'
+           AND journal.id > coalesce((SELECT journal_id FROM takings_watermark WHERE business_id = p_business_id), 0)
+           AND journal.created_at >= p_bounds[1])
+    SELECT width_bucket(at, p_bounds), currency, method, sum(payments)::bigint, sum(received_minor)::bigint,
+           sum(fee_minor)::bigint, sum(settled_minor)::bigint
+      FROM booked GROUP BY 1, 2, 3;
+END
+$$;
+COMMENT ON FUNCTION takings_between IS 'Between consecutive moments: the roll-up, and what was booked after it. The first span is 1.';
+
 CREATE FUNCTION payment_fits(
     anyelement, p_status text, p_variance text, p_method text, p_currency text, p_email text, p_reference_from text,
     p_reference_to text, p_name_from text, p_name_to text, p_is_either boolean, p_amounts jsonb, p_link_id text)
     RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $$ SELECT (p_status IS NULL OR $1.status = p_status) AND (p_variance IS NULL OR $1.variance = p_variance)
+    AS $$ SELECT (p_status IS NULL OR $1.status = p_status) AND (p_variance IS NULL OR $1.variance = p_variance OR p_variance = 'any' AND $1.variance IS NOT NULL)
        AND (p_method IS NULL OR $1.method = p_method) AND (p_currency IS NULL OR $1.currency = p_currency)
        AND (p_email IS NULL OR lower($1.customer_email) = lower(p_email))
        AND (p_amounts IS NULL OR ($1.expected_minor >= (p_amounts #>> ARRAY[$1.currency, '0'])::bigint
@@ -1236,7 +1263,7 @@ CREATE FUNCTION payment_fits(
                 ELSE $1.reference >= p_reference_from AND $1.reference < p_reference_to
                  AND (p_name_from = '' OR (lower($1.customer_name) COLLATE "C" >= p_name_from
                                            AND lower($1.customer_name) COLLATE "C" < p_name_to)) END $$;
-COMMENT ON FUNCTION payment_fits IS 'Whether a payment is one that a list asks for. NULL, or no name, does not filter; p_is_either: the reference or the name begins so; p_amounts: the least and the most by currency. The list''s dates are bounds of its index.';
+COMMENT ON FUNCTION payment_fits IS 'Whether a payment is one that a list asks for. NULL, or no name, does not filter; p_variance ''any'' is each of them; p_is_either: the reference or the name begins so; p_amounts: the least and the most by currency. The list''s dates are bounds of its index.';
 
 -- Bitmaps and sorts are refused: they would fetch all that fits before the first row, and the planner cannot know how much
 -- that is. An index read in its order stops at the limit.

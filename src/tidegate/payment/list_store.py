@@ -20,6 +20,8 @@ _SORTED_MAX = 2_000
 _START, _END = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
 # Above every character that a reference may have.
 _PAST_ALL = "\x7f"
+# As payment_fits takes it.
+_ANY_VARIANCE = "any"
 
 
 class PaymentFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,6 +30,8 @@ class PaymentFilter(msgspec.Struct, frozen=True, kw_only=True):
 
     status: PaymentStatus | None = None
     variance: Variance | None = None
+    # With any variance.
+    is_unusual: bool = False
     # The one it was paid by.
     method: Method | None = None
     currency: Currency | None = None
@@ -117,8 +121,8 @@ async def _find_way(tx: Tx, business_id: str, wanted: PaymentFilter) -> str:
     amounts = _amounts(wanted)
     if amounts is not None and await _are_few_amounts(tx, business_id, amounts):
         return "amount"
-    is_by_time = (wanted.status, wanted.variance, wanted.method, wanted.currency) == (None, None, None, None)
-    return "time" if is_by_time else "combination"
+    chosen = (wanted.status, wanted.variance, wanted.method, wanted.currency)
+    return "time" if chosen == (None, None, None, None) and not wanted.is_unusual else "combination"
 
 
 async def _way_by_text(tx: Tx, business_id: str, wanted: PaymentFilter) -> str | None:
@@ -201,7 +205,8 @@ def _arguments(
     end = ListPosition(wanted.end or _END, 0)
     prefix, name = (one or wanted.either_prefix or "" for one in (wanted.reference_prefix, wanted.name_prefix))
     return (
-        way, business_id, wanted.start or _START, *min(end, before or end), limit, wanted.status, wanted.variance,
+        way, business_id, wanted.start or _START, *min(end, before or end), limit, wanted.status,
+        _ANY_VARIANCE if wanted.is_unusual else wanted.variance,
         wanted.method, wanted.currency, wanted.email, prefix, prefix + _PAST_ALL, name,
         wanted.either_prefix is not None, _amounts(wanted), wanted.link_id, _combinations(wanted),
     )  # fmt: skip
@@ -217,6 +222,8 @@ def _combinations(wanted: PaymentFilter) -> str:
         for currency in currencies
         for method in (currency.spec.methods if status is PaymentStatus.SUCCESS else ("",))
         for variance in ((*Variance, "") if status is PaymentStatus.SUCCESS else ("",))
-        if wanted.method in (None, method) and wanted.variance in (None, variance)
+        if wanted.method in (None, method)
+        and wanted.variance in (None, variance)
+        and (variance or not wanted.is_unusual)
     ]
     return msgspec.json.encode(found).decode()

@@ -67,14 +67,6 @@ async def wish_trade(tx: Tx, business_id: str, *, days: int) -> None:
     )  # fmt: skip
 
 
-async def find_trade(tx: Tx, business_id: str) -> tuple[int, int] | None:
-    """Days that are left, and of how many; None unless some are."""
-    row = await tx.fetchrow(
-        "SELECT days_left, days FROM sandbox_trade WHERE business_id = $1 AND days_left > 0", business_id
-    )
-    return (row["days_left"], row["days"]) if row else None
-
-
 async def claim_trade(tx: Tx, *, now: datetime, until: datetime) -> str | None:
     """A business with a day to trade that no other worker is trading."""
     found: str | None = await tx.fetchval(
