@@ -29,7 +29,8 @@ async def record(db: Database, subject: str, *, note: str, by: Actor, now: datet
     file_id, _, number = subject.partition("/")
     async with db.transaction() as tx:
         await also(tx)
-        if not await store.release_problem(tx, file_id, number, note=note):
+        # A key that no other entry has.
+        if not await store.release_problem(tx, file_id, number, key=f"entry/{file_id[:32]}/{number}", note=note):
             raise NotFound(f"no credit {number} of a file {file_id[:12]} needs a decision")
         await _audit(tx, by, "bank.recorded", subject, note=note, now=now)
     return subject

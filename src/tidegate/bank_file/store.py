@@ -268,8 +268,8 @@ async def settle_problem(tx: Tx, file_id: str, number: str, *, note: str) -> boo
     return settled is True
 
 
-async def release_problem(tx: Tx, file_id: str, number: str, *, note: str) -> bool:
-    """A credit is to be recorded after all, under a key that no other entry has. False when no such one waits."""
+async def release_problem(tx: Tx, file_id: str, number: str, *, key: str, note: str) -> bool:
+    """A credit is to be recorded after all, under the key. False when no such one waits."""
     released = await tx.fetchval(
         """
         UPDATE bank_entry
@@ -278,7 +278,7 @@ async def release_problem(tx: Tx, file_id: str, number: str, *, note: str) -> bo
          WHERE file_id = $1 AND number::text = $2 AND state = 'problem' AND is_credit
         RETURNING true
         """,
-        file_id, number, note, f"entry/{file_id[:32]}/{number}",
+        file_id, number, note, key,
     )  # fmt: skip
     return released is True
 
