@@ -21,7 +21,7 @@ from tidegate.emulator.pawapay.server import RunningPawapay
 
 TOKEN = "a-token-of-the-tests"
 PUBLISHED = Path(sys.prefix) / "published"
-WITHIN_S = 60
+WITHIN_S = 120
 # Its address is a constant; every call takes options of axios, and so another address.
 HEAD = """
 import {createRequire} from "node:module";

@@ -19,7 +19,7 @@ from tidegate.infra.http.csv_text import row
 from tidegate.infra.http.operation import Call, Csv, Operation, Stream
 
 AS_CSV = {"accept": "text/csv"}
-WITHIN_S = 5.0
+WITHIN_S = 120.0
 REQUEST = b"GET /things?name=a HTTP/1.1\r\nhost: localhost\r\naccept: text/csv\r\n\r\n"
 
 Chunks = AsyncGenerator[bytes, None]

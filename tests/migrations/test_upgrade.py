@@ -74,7 +74,8 @@ class Load:
         """A refusal that may be repeated is; a charge that had its effect before its refusal is answered with 409."""
         for _ in range(100):
             answer = await ask()
-            if answer.status_code != 503:
+            # 408: this machine was too busy to send its own request.
+            if answer.status_code not in (408, 503):
                 assert answer.is_success or answer.status_code == 409, answer.text
                 return answer
             await asyncio.sleep(0.05)

@@ -85,7 +85,7 @@ async def world(db: Database) -> AsyncIterator[PawapayWorld]:
 
 
 async def until_offered(rail: PawapayRail) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while not rail.capabilities.offers(Method.MOBILE_MONEY, Money.of_major(100, KES)):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
 

@@ -23,7 +23,7 @@ from tidegate.infra.trace import CLIENT, SERVER, trace_id_of
 from tidegate.runtime import Runtime
 from tidegate.settings import Settings
 
-WAIT_S = 30
+WAIT_S = 120
 
 
 class Collector:
