@@ -88,6 +88,8 @@ async def test_a_page_is_whole_and_small(head: PageHead) -> None:
     assert [tag for tag, _ in page.tags].count("h1") == 1
     ids = page.values("id")
     assert len(ids) == len(set(ids))
+    radios = {attributes["id"] for tag, attributes in page.tags if tag == "input" and attributes["type"] == "radio"}
+    assert radios <= {*page.values("for")}
     assert "style" not in [name for _, attributes in page.tags for name in attributes]
     assert [attributes for tag, attributes in page.tags if tag in ("script", "style") and "src" not in attributes] == []
     assert answer.headers["content-security-policy"].startswith("default-src 'none'; script-src 'self' 'nonce-")
