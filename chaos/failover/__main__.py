@@ -14,7 +14,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,7 @@ import click
 import httpx
 
 from chaos.client import Caller
+from chaos.disk import Disk
 from chaos.failover.cluster import SERVICE, Cluster
 from chaos.failover.network import Machines
 from chaos.load import Load
@@ -58,6 +59,7 @@ class FailoverService(Service):
         return {
             "DATABASE_URL": self._cluster.pooled_url,
             "DATABASE_DIRECT_URL": self._cluster.owner_url if command == "migrate" else self._cluster.direct_url,
+            "PGSSLROOTCERT": str(self._cluster.authority),
             "PORT": str(PORT),
             "TIDEGATE_BASE_URL": self.base_url,
             "TIDEGATE_ENCRYPTION_KEY": ENCRYPTION_KEY,
@@ -78,9 +80,14 @@ class Loss:
     is_of_standby: bool = False
 
 
-def losses_of(machines: Machines, cluster: Cluster) -> list[Loss]:
+def losses_of(machines: Machines, cluster: Cluster, disks: Mapping[int, Disk | None]) -> list[Loss]:
     nothing: Callable[[int], None] = lambda _: None  # noqa: E731
+    mounted = {number: disk for number, disk in disks.items() if disk is not None}
+    full = Loss(
+        "disk of the primary full", lambda number: mounted[number].fill(), lambda number: mounted[number].clear()
+    )
     return [
+        *([full] if len(mounted) == len(disks) else []),
         Loss("kill -9 of PostgreSQL", cluster.kill_postgres, nothing),
         Loss("kill -9 of PostgreSQL and Patroni", cluster.kill_machine, cluster.start_patroni),
         Loss("network of the primary cut", machines.cut, machines.heal),
@@ -116,10 +123,14 @@ def main(rounds: int, seed: int | None, only: str | None, patroni: Path) -> None
     with Machines(f"tg{os.getpid()}-", SERVICE).joined() as machines:
         machines.enter(SERVICE)
         cluster = Cluster(machines, home, patroni.resolve(), binaries[-1])
-        try:
-            asyncio.run(_run(model, machines, cluster, home, (seed, rounds, only)))
-        finally:
-            cluster.stop()
+        with cluster.disks() as disks:
+            losses = losses_of(machines, cluster, disks)
+            chosen = [one for one in losses if not only or only in one.name] * rounds
+            random.Random(seed).shuffle(chosen)
+            try:
+                asyncio.run(_run(model, cluster, home, seed, chosen))
+            finally:
+                cluster.stop()
     if model.findings:
         click.echo("\n".join(["", f"Found {len(model.findings)}; the logs stay in {home}:", *model.findings]))
         sys.exit(1)
@@ -127,10 +138,7 @@ def main(rounds: int, seed: int | None, only: str | None, patroni: Path) -> None
     click.echo("Nothing was lost, nothing was doubled: model = database = webhooks = books.")
 
 
-async def _run(
-    model: Model, machines: Machines, cluster: Cluster, home: Path, options: tuple[int, int, str | None]
-) -> None:
-    seed, rounds, only = options
+async def _run(model: Model, cluster: Cluster, home: Path, seed: int, chosen: Sequence[Loss]) -> None:
     service = FailoverService(home, cluster)
     log = WebhookLog()
     async with AsyncExitStack() as ending:
@@ -149,8 +157,6 @@ async def _run(
         done = asyncio.Event()
         load = Load(by, shops)
         clients = [asyncio.create_task(load.run_until(done)) for _ in range(CLIENTS)]
-        chosen = [one for one in losses_of(machines, cluster) if not only or only in one.name] * rounds
-        random.Random(seed).shuffle(chosen)
         for loss in chosen:
             await _lose(loss, cluster, model)
         done.set()

@@ -8,18 +8,20 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
+import re
 import shutil
 import signal
 import string
 import subprocess
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import asyncpg
 import httpx
 
+from chaos.disk import Disk, mounted
 from chaos.failover.network import NETWORK, Machines
 
 FILES = Path(__file__).resolve().parents[2] / "deploy" / "ha"
@@ -46,12 +48,25 @@ class Cluster:
         self._patroni = patroni
         self._postgres_bin = postgres_bin
         self._running: dict[str, subprocess.Popen[bytes]] = {}
-        address = machines.address(SERVICE)
-        self.pooled_url = f"postgresql://tidegate_service:{PASSWORD}@{address}:6432/tidegate"
-        self.direct_url = f"postgresql://tidegate_service:{PASSWORD}@{address}:5000/tidegate"
-        self.owner_url = f"postgresql://postgres:{PASSWORD}@{address}:5000/tidegate"
+        self.authority = home / "authority.crt"
+        self.pooled_url = f"postgresql://tidegate_service:{PASSWORD}@127.0.0.1:6432/tidegate"
+        self.direct_url = f"postgresql://tidegate_service:{PASSWORD}@127.0.0.1:5000/tidegate?sslmode=verify-ca"
+        self.owner_url = f"postgresql://postgres:{PASSWORD}@127.0.0.1:5000/tidegate"
+
+    @contextmanager
+    def disks(self) -> Iterator[dict[int, Disk | None]]:
+        """A small one for each database, where one can be mounted."""
+        with ExitStack() as ending:
+            made = {}
+            for number in DATABASES:
+                folder = self._data(number).parent
+                folder.mkdir()
+                made[number] = ending.enter_context(mounted(folder, folder.with_suffix(".image")))
+                shutil.chown(folder, USER, USER)
+            yield made
 
     async def start(self) -> None:
+        self._make_certificates()
         for number in (*DATABASES, VOTE):
             self._start_etcd(number)
         for number in DATABASES:
@@ -81,8 +96,12 @@ class Cluster:
                 _send(pid, signal.SIGKILL)
 
     def start_patroni(self, number: int) -> None:
+        certificate, key = (self._home / f"pg{number}.{end}" for end in ("crt", "key"))
+        for file in (certificate, key):
+            shutil.chown(file, USER, USER)
         configuration = self._write(
-            "patroni.yml", number, NAME=f"pg{number}", DATA=str(self._folder(number) / "data"),
+            "patroni.yml", number, NAME=f"pg{number}", DATA=str(self._data(number)),
+            AUTHORITY=str(self.authority), CERTIFICATE=str(certificate), KEY=str(key),
             ETCD_HOSTS=",".join(f"{self._machines.address(one)}:2379" for one in (*DATABASES, VOTE)),
             NETWORK=NETWORK, POSTGRES_BIN=str(self._postgres_bin), SOCKETS=str(self._folder(number)),
             SUPERUSER_PASSWORD=PASSWORD, REPLICATION_PASSWORD=PASSWORD, REWIND_PASSWORD=PASSWORD,
@@ -124,7 +143,7 @@ class Cluster:
     def postgres_pids(self, number: int) -> list[int]:
         """The postmaster and its children."""
         try:
-            first = int((self._folder(number) / "data" / "postmaster.pid").read_text().splitlines()[0])
+            first = int((self._data(number) / "postmaster.pid").read_text().splitlines()[0])
             children = Path(f"/proc/{first}/task/{first}/children").read_text().split()
         except (OSError, ValueError, IndexError):
             return []
@@ -168,11 +187,16 @@ class Cluster:
 
         await self.until(make)
 
+    def _make_certificates(self) -> None:
+        names = [f"pg{number}" for number in DATABASES]
+        subprocess.run(["sh", FILES / "certificate.sh", self._home, *names], check=True)
+        self.authority.chmod(0o644)
+
     def _start_etcd(self, number: int) -> None:
         address = self._machines.address
         cluster = ",".join(f"e{one}=http://{address(one)}:2380" for one in (*DATABASES, VOTE))
         data = self._folder(number) / "etcd"
-        path = self._write("etcd.env", number, NAME=f"e{number}", DATA=str(data), CLUSTER=cluster)
+        path = self._write("etcd.env", number, NAME=f"e{number}", ETCD_DATA=str(data), CLUSTER=cluster)
         lines = (line for line in path.read_text().splitlines() if line and not line.startswith("#"))
         env = dict(line.split("=", 1) for line in lines)
         machine = platform.machine()
@@ -182,12 +206,14 @@ class Cluster:
     def _start_haproxy(self) -> None:
         first, second = (self._machines.address(number) for number in DATABASES)
         path = self._write("haproxy.cfg", SERVICE, FIRST=first, SECOND=second)
+        # It is not started as root here, and so cannot become another user.
+        path.write_text(re.sub(r"^  (user|group) .*\n", "", path.read_text(), flags=re.MULTILINE))
         self._start("haproxy", SERVICE, ["haproxy", "-db", "-f", str(path)])
 
     def _start_pgbouncer(self) -> None:
         users = self._folder(SERVICE) / "users"
         users.write_text(f'"tidegate_service" "{PASSWORD}"\n')
-        path = self._write("pgbouncer.ini", SERVICE, USERS=str(users))
+        path = self._write("pgbouncer.ini", SERVICE, USERS=str(users), AUTHORITY=str(self.authority))
         said = subprocess.run(["pgbouncer", "--version"], capture_output=True, text=True, check=True).stdout
         if tuple(map(int, said.split()[1].split(".")[:2])) < (1, 21):
             path.write_text(path.read_text().replace("max_prepared_statements", ";max_prepared_statements"))
@@ -202,6 +228,9 @@ class Cluster:
         shutil.chown(path, USER, USER)
         path.chmod(0o600)
         return path
+
+    def _data(self, number: int) -> Path:
+        return self._folder(number) / "disk" / "data"
 
     def _folder(self, number: int) -> Path:
         folder = self._home / str(number)

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 FILES = sorted(path for path in DEPLOY.rglob("*") if path.is_file())
 YAML_FILES = [path for path in FILES if path.suffix in (".yaml", ".yml")]
-UNITS = sorted(path for path in (DEPLOY / "systemd").iterdir() if path.is_file())
+UNITS = sorted(path for path in FILES if path.suffix in (".service", ".timer"))
 # Those that run Tidegate itself, under the common protection.
 SERVICES = [unit for unit in UNITS if unit.match("tidegate-*.service")]
 SETTINGS = {row.name for section in SECTIONS for row in section.rows}
@@ -80,6 +80,13 @@ def test_the_operations_page_names_commands_settings_and_files_that_exist() -> N
     commands = set(re.findall(r"(?:/bin/|`| )tidegate ([a-z][a-z-]+)(?: |`|$)", text, flags=re.MULTILINE))
     assert commands
     assert commands - set(COMMANDS) == set()
+
+
+def test_the_files_for_two_databases_name_what_machine_env_has() -> None:
+    known = re.findall(r"^([A-Z_]+)=", (DEPLOY / "ha" / "machine.env").read_text(), flags=re.MULTILINE)
+    files = [path for path in FILES if path.parent.name == "ha" and path.name != "machine.env"]
+    named = {name for path in files for name in re.findall(r"\$\{(\w+)\}", path.read_text())}
+    assert named == set(known)
 
 
 def test_files_that_compose_mounts_are_there() -> None:
@@ -180,13 +187,17 @@ def test_container_files_as_hadolint_reads_them() -> None:
 
 def test_units_as_systemd_reads_them(tmp_path: Path) -> None:
     """In a root of their own, where the program that they start exists and the common part applies to each."""
-    for folder in ("opt/tidegate/bin", "etc/systemd", "usr/bin", "usr/lib/systemd"):
+    for folder in ("bin", "etc/systemd", "usr/lib/systemd"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "lib").symlink_to("usr/lib")
-    for program in (tmp_path / "opt/tidegate/bin/tidegate", tmp_path / "usr/bin/pgbackrest"):
-        program.write_text("#!/bin/sh\n")
-        program.chmod(0o755)
     shutil.copytree(DEPLOY / "systemd", tmp_path / "etc/systemd/system")
+    for unit in UNITS:
+        shutil.copy(unit, tmp_path / "etc/systemd/system")
+        for path in re.findall(r"^Exec\w+=(\S+)", unit.read_text(), flags=re.MULTILINE):
+            program = tmp_path / path.removeprefix("/")
+            program.parent.mkdir(parents=True, exist_ok=True)
+            program.write_text("#!/bin/sh\n")
+            program.chmod(0o755)
     of_system = Path("/usr/lib/systemd/system")
     if not of_system.exists():
         pytest.skip("this machine has no units of systemd to examine ours with")
