@@ -43,7 +43,7 @@ ACCEPTED_AGAIN_WITHIN_S = 30.0
 # The fault lasts until creates have been accepted again for a while, judged by this many.
 CREATES_AFTER = 15
 SYNCHRONOUS_WITHIN_S = 180.0
-PROGRAMS = ("ip", "etcd", "haproxy", "pgbouncer", "setpriv")
+PROGRAMS = ("ip", "etcd", "etcdctl", "haproxy", "pgbouncer", "setpriv")
 
 
 class FailoverService(Service):
@@ -84,7 +84,9 @@ def losses_of(machines: Machines, cluster: Cluster, disks: Mapping[int, Disk | N
     nothing: Callable[[int], None] = lambda _: None  # noqa: E731
     mounted = {number: disk for number, disk in disks.items() if disk is not None}
     full = Loss(
-        "disk of the primary full", lambda number: mounted[number].fill(), lambda number: mounted[number].clear()
+        "disk of the primary full",
+        lambda number: cluster.fill_disk(number, mounted[number]),
+        lambda number: mounted[number].clear(),
     )
     return [
         *([full] if len(mounted) == len(disks) else []),
@@ -171,6 +173,7 @@ async def _run(model: Model, cluster: Cluster, home: Path, seed: int, chosen: Se
 
 async def _lose(loss: Loss, cluster: Cluster, model: Model) -> None:
     await _creates(model, CREATES_AFTER)
+    await asyncio.to_thread(cluster.lead_by_vote)
     leader = await cluster.leader()
     assert leader is not None, "there was no primary before the fault"
     victim = 3 - leader if loss.is_of_standby else leader

@@ -28,6 +28,8 @@ FILES = Path(__file__).resolve().parents[2] / "deploy" / "ha"
 DATABASES, VOTE, SERVICE = (1, 2), 3, 4
 USER = "postgres"
 READY_WITHIN_S = 180.0
+# More than PostgreSQL reserves.
+WAL_MB_MAX = 1_000
 # Known only inside the namespaces.
 PASSWORD = "failover"
 _LOGIN = f"""
@@ -102,11 +104,22 @@ class Cluster:
         configuration = self._write(
             "patroni.yml", number, NAME=f"pg{number}", DATA=str(self._data(number)),
             AUTHORITY=str(self.authority), CERTIFICATE=str(certificate), KEY=str(key),
-            ETCD_HOSTS=",".join(f"{self._machines.address(one)}:2379" for one in (*DATABASES, VOTE)),
+            ETCD_HOSTS=self._etcd_hosts,
             NETWORK=NETWORK, POSTGRES_BIN=str(self._postgres_bin), SOCKETS=str(self._folder(number)),
             SUPERUSER_PASSWORD=PASSWORD, REPLICATION_PASSWORD=PASSWORD, REWIND_PASSWORD=PASSWORD,
         )  # fmt: skip
         self._start(f"patroni-{number}", number, [str(self._patroni), str(configuration)])
+
+    def lead_by_vote(self) -> None:
+        """As the timer on the third machine does."""
+        script = [str(FILES / "etcd-leader.sh")]
+        with (self._home / "etcd-leader.log").open("ab") as log:
+            environment = {"ETCD_HOSTS": self._etcd_hosts}
+            self._machines.start(VOTE, ["sh", *script], user=USER, log=log, env=environment).wait(READY_WITHIN_S)
+
+    @property
+    def _etcd_hosts(self) -> str:
+        return ",".join(f"{self._machines.address(one)}:2379" for one in (*DATABASES, VOTE))
 
     async def leader(self) -> int | None:
         for number in DATABASES:
@@ -157,6 +170,15 @@ class Cluster:
         self._running[f"patroni-{number}"].kill()
         self._running.pop(f"patroni-{number}").wait()
         self.kill_postgres(number)
+
+    async def fill_disk(self, number: int, disk: Disk) -> None:
+        """And then with WAL what PostgreSQL had reserved, until it ends itself."""
+        await asyncio.to_thread(disk.fill)
+        url = f"postgresql://postgres:{PASSWORD}@{self._machines.address(number)}/postgres"
+        with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError):
+            connection = await asyncpg.connect(url, timeout=10)
+            for _ in range(WAL_MB_MAX):
+                await connection.execute("SELECT pg_logical_emit_message(false, '', repeat('.', 1000000))", timeout=10)
 
     def freeze(self, number: int, signum: signal.Signals) -> None:
         for pid in (self._running[f"patroni-{number}"].pid, *self.postgres_pids(number)):
