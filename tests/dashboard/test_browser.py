@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser, Error, Page
 
 from browser import chromium
 from browser_axe import OF_LOOKS, WCAG, violations_in
@@ -34,7 +34,8 @@ PAGES = (
     "", "/payments?currency=NGN", "/payments/{paid}", "/payments/new", "/links", "/find?q=pay", "/webhooks/replay",
     "/takings?currency=NGN", "/refunds", "/refunds?tab=approve", "/wallets", "/wallets/NGN", "/wallets/NGN/locked",
     "/inflows", "/inflows/{inflow}", "/accounts/new", "/accounts/{account}?name=Ada+Obii",
-    "/webhooks", "/keys", "/developers", "/team", "/audit", "/settings", "/branding", "/sandbox/people",
+    "/webhooks", "/webhooks/deliveries/{delivery}",
+    "/keys", "/developers", "/team", "/audit", "/settings", "/branding", "/sandbox/people",
 )  # fmt: skip
 GATES = (
     "/dashboard/sign-in",
@@ -104,16 +105,51 @@ async def test_every_page_in_both_themes_on_a_phone_and_a_desk(
     support = await people.person(shop, Role.SUPPORT, name="Zainab Musa")
     at = f"/payments/{over.pay_code}"
     assert (await support.send(f"{at}/refund", at=at, what="excess", note="too much")).status_code == 303
+    await owner.send("/webhooks/endpoints", at="/webhooks", url="https://a.example/")
+    endpoint = await people.admin.fetchval("SELECT id FROM webhook_endpoint")
+    tested = await owner.send(f"/webhooks/endpoints/{endpoint}/test", at="/webhooks")
+    ids = {
+        "paid": over.pay_code, "inflow": inflow["reference"], "account": account,
+        "delivery": tested.headers["location"].rpartition("/")[2],
+    }  # fmt: skip
     problems: list[str] = []
     page = await visit(browser, owner, people.base_url)
     for below in PAGES:
-        path = owner.path(below.format(paid=over.pay_code, inflow=inflow["reference"], account=account))
+        path = owner.path(below.format(**ids))
         name = below.strip("/").partition("/{")[0].replace("/", "-").replace("?", "-") or "home"
         views = VIEWS if below in IN_EVERY_VIEW else VIEWS[:2]
         problems += await look_at(page, path, f"{name}{'-one' if '{' in below else ''}", views)
     for path in GATES:
         problems += await look_at(page, path, f"gate-{path.rpartition('/')[2]}")
     assert problems == []
+
+
+# As WCAG 1.4.12 has it.
+SPACED = """() => { for (const one of document.querySelectorAll("body *")) Object.assign(one.style, {
+  lineHeight: "1.5", letterSpacing: ".12em", wordSpacing: ".16em" }); }"""
+# Texts that their box cuts off; what is meant to be cut ends in dots, and is told in full elsewhere.
+CUT_OFF = """() => [...document.querySelectorAll("main :is(button, a, dd, h1, h2, .state)")].filter((one) =>
+  one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX === "hidden"
+  && !one.closest(".cut, .unseen")).map((one) => one.textContent)"""
+
+
+async def test_twice_the_size_wider_letters_and_a_script_of_a_stranger(
+    browser: Browser, people: People, owner: SignedInPerson, shop: Shop, new_checkout: MakeCheckout
+) -> None:
+    hostile = "<img src=x onerror=\"document.title='run'\"><script>document.title='run'</script>"
+    paid = await new_checkout(shop, amount=12_500, customer={"name": hostile, "email": "c.eze@example.com"})
+    assert (await paid.charge(card())).status_code == 200
+    # 1280 pixels at 200 %.
+    page = await visit(browser, owner, people.base_url, viewport={"width": 640, "height": 450})
+    for below in IN_EVERY_VIEW:
+        await page.goto(owner.path(below.format(paid=paid.pay_code)))
+        assert await page.title() != "run"
+        assert await page.evaluate(SIDEWAYS) <= 0, below
+        await page.evaluate(SPACED)
+        assert await page.evaluate(SIDEWAYS) <= 0, below
+        assert await page.evaluate(CUT_OFF) == [], below
+    with pytest.raises(Error, match="TrustedScript"):
+        await page.evaluate("() => { document.createElement('script').text = 'document.title = 1' }")
 
 
 async def test_a_refund_by_keyboard_and_without_script(

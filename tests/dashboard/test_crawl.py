@@ -33,7 +33,18 @@ async def test_no_page_changes_anything_when_it_is_opened(
     paid = await new_checkout(shop)
     assert (await paid.charge(card())).status_code == 200
     await paid.tick()
+    at = f"/payments/{paid.pay_code}"
+    refund = await owner.send(f"{at}/refund", at=at, what="part", amount="1")
+    link = await owner.send("/links", at="/links", name="Ticket", kind="reusable", currency="NGN", amount="100")
+    await owner.send("/webhooks/endpoints", at="/webhooks", url="https://a.example/")
+    endpoint = await admin.fetchval("SELECT id FROM webhook_endpoint")
+    tested = await owner.send(f"/webhooks/endpoints/{endpoint}/test", at="/webhooks")
+    await owner.send("/accounts/new", at="/accounts/new", currency="EUR", account_type="corporate", business_name="Eze")
     known = {
+        "refund": refund.headers["location"].rpartition("/")[2],
+        "link": link.headers["location"].rpartition("/")[2],
+        "delivery": tested.headers["location"].rpartition("/")[2],
+        "account": await admin.fetchval("SELECT id FROM virtual_account"),
         "payment": paid.pay_code,
         "currency": "NGN",
         "journal": str(await admin.fetchval("SELECT max(id) FROM journal")),
@@ -43,7 +54,9 @@ async def test_no_page_changes_anything_when_it_is_opened(
         if row.method == "GET":
             path = re.sub(r"\{(\w+)\}", lambda found: known.get(found[1], "x"), row.path)
             answer = await owner.client.get(owner.path(path))
-            assert answer.status_code < 500, path
+            # What is not made here, and figures that an address without their day does not name.
+            is_nothing = "x" in path.split("/") or path == "/takings"
+            assert answer.status_code < (500 if is_nothing else 400), path
     for path in GATES:
         assert (await owner.client.get(path)).status_code < 400
     assert await rows_of(admin) == before

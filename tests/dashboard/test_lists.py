@@ -64,6 +64,36 @@ async def test_the_list_is_filtered_by_what_is_typed_and_chosen(owner: SignedInP
         assert await references(owner, query) == found, query
 
 
+async def test_a_page_stays_the_same_while_new_payments_come(
+    people: People, owner: SignedInPerson, shop: Shop, admin: Any
+) -> None:
+    await create(shop, reference="ORDER-0")
+    columns = await admin.fetchval(
+        """
+        SELECT string_agg(column_name, ', ') FROM information_schema.columns
+         WHERE table_name = 'payment' AND column_name NOT IN ('id', 'pay_code', 'reference')
+        """
+    )
+    # Many at one moment: their order is decided by more than the time.
+    await admin.execute(
+        f"""
+        INSERT INTO payment (pay_code, reference, {columns})
+        SELECT pay_code || number, 'ORDER-' || number, {columns} FROM payment, generate_series(1, 119) AS number
+        """
+    )
+    address, seen = "status=initiated", list[str]()
+    for _ in range(3):
+        page = (await owner.get(f"/payments?{address}")).text
+        seen += re.findall(r'/payments/tg_\w+">([^<]+)</a>', page)
+        older = re.search(r'href="[^"]*/payments\?([^"]+)">Older', page)
+        address = older[1].replace("&amp;", "&") if older else address
+    assert (len(seen), len(set(seen))) == (120, 120)
+    await create(shop, reference="LATER")
+    colleague = await people.person(shop, Role.FINANCE)
+    for person in (owner, colleague):
+        assert await references(person, address) == seen[100:]
+
+
 async def test_what_was_paid_with_another_amount_is_found_by_one_word(
     owner: SignedInPerson, shop: Shop, new_checkout: MakeCheckout
 ) -> None:
@@ -108,13 +138,25 @@ async def test_the_file_has_the_whole_filtered_set_and_no_formulas(
     await support.get("/payments.csv", status=403)
 
 
-async def test_what_strangers_wrote_is_text(owner: SignedInPerson, shop: Shop, admin: Any) -> None:
+async def test_what_strangers_wrote_is_text(
+    owner: SignedInPerson, shop: Shop, new_checkout: MakeCheckout, admin: Any
+) -> None:
     pay_code = await create(shop, customer={"name": XSS[:100], "email": "a@example.com"}, metadata={"note": XSS})
+    link = await owner.send("/links", at="/links", name=XSS, kind="reusable", currency="NGN", amount="100")
+    paid = await new_checkout(shop)
+    assert (await paid.charge(card())).status_code == 200
+    at = f"/payments/{paid.pay_code}"
+    refund = await owner.send(f"{at}/refund", at=at, what="part", amount="1", reason=XSS, note=XSS)
+    assert (link.status_code, refund.status_code) == (303, 303)
     await admin.execute("UPDATE business SET name = $1", XSS[:100])
     await admin.execute("UPDATE person SET name = $1", XSS[:100])
     await admin.execute("UPDATE member_session SET browser = $1", XSS)
-    for below in ("", "/payments", f"/payments/{pay_code}", "/team", "/audit", "/settings", "/branding"):
-        page = (await owner.get(below)).text
+    pages = [
+        owner.path(below) for below in ("", "/payments", f"/payments/{pay_code}", at, "/team", "/audit", "/settings")
+    ]
+    others = (owner.path("/branding"), link.headers["location"], refund.headers["location"])
+    for below in (*pages, *others):
+        page = (await owner.client.get(below)).text
         assert "<script>alert" not in page, below
         assert "<img src=x" not in page, below
     security = (await owner.client.get("/dashboard/security")).text

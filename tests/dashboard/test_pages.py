@@ -76,14 +76,27 @@ async def test_ids_of_another_business_are_not_there(
     stranger = await people.person(other, Role.OWNER)
     checkout = await new_checkout(shop)
     assert (await checkout.charge(card())).status_code == 200
+    at = f"/payments/{checkout.pay_code}"
+    refund = (await owner.send(f"{at}/refund", at=at, what="part", amount="1")).headers["location"].rpartition("/")[2]
+    made = await owner.send("/links", at="/links", name="Ticket", kind="reusable", currency="NGN", amount="100")
+    link = made.headers["location"].rpartition("/")[2]
+    assert (await owner.send("/webhooks/endpoints", at="/webhooks", url="https://a.example/")).status_code == 200
+    endpoint = await people.admin.fetchval("SELECT id FROM webhook_endpoint")
+    tested = await owner.send(f"/webhooks/endpoints/{endpoint}/test", at="/webhooks")
+    delivery = tested.headers["location"].rpartition("/")[2]
     journal = await people.admin.fetchval("SELECT max(id) FROM journal")
     never = (await stranger.get("/payments/nothing", status=404)).text
     for below in (
         f"/payments/{checkout.pay_code}", f"/payments/{checkout.reference}", f"/ledger/{journal}", "/wallets/NGN",
+        f"/refunds/{refund}", f"/links/{link}", f"/webhooks/deliveries/{delivery}",
     ):  # fmt: skip
         await stranger.get(below, status=404)
     assert len(never) == len((await stranger.get(f"/payments/{checkout.pay_code}", status=404)).text)
     # The business itself.
     assert (await stranger.client.get(owner.path())).status_code == 404
     fields = {**await stranger.fields(), "what": "all", "version": "0", "once": "x", "factor": "sandbox"}
-    assert (await stranger.post(f"/payments/{checkout.pay_code}/refund", fields)).status_code == 404
+    for form in (
+        f"{at}/refund", f"{at}/receipt", f"{at}/disable", f"{at}/case", f"/links/{link}",
+        f"/webhooks/deliveries/{delivery}/resend", f"/webhooks/endpoints/{endpoint}/test",
+    ):  # fmt: skip
+        assert (await stranger.post(form, fields)).status_code == 404, form

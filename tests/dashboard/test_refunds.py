@@ -57,6 +57,16 @@ async def test_more_than_is_left_is_refused_before_anybody_is_asked_to_approve(
     assert await admin.fetchval("SELECT count(*) FROM approval") == 0
 
 
+async def test_more_than_the_wallet_holds_is_refused(
+    owner: SignedInPerson, shop: Shop, new_checkout: MakeCheckout, admin: Any
+) -> None:
+    alone = await new_checkout(shop)
+    assert (await alone.charge(card())).status_code == 200
+    # The wallet has what is left after the fee.
+    answer = await owner.send(f"{at(alone)}/refund", at=at(alone), what="all")
+    assert (answer.status_code, "needs a change" in answer.text, await count(admin)) == (422, True, 0)
+
+
 async def test_twice_at_once_back_and_reload_make_one_refund(owner: SignedInPerson, paid: Checkout, admin: Any) -> None:
     fields = {**await owner.fields(at(paid)), "what": "part", "amount": "10", "factor": "sandbox"}
     answers = await asyncio.gather(*(owner.post(f"{at(paid)}/refund", fields) for _ in range(3)))
