@@ -20,6 +20,7 @@ from tidegate.docs.routes import SandboxKeys
 from tidegate.infra.db import Database
 from tidegate.infra.telemetry import Meter
 from tidegate.runtime import Runtime
+from tidegate.sandbox import start_page
 from tidegate.sandbox.seed import FILE_NAME, seed
 from tidegate.sandbox.service_state import WORKER_IDLE_MAX_S, worker_state
 from tidegate.settings import Settings
@@ -116,6 +117,17 @@ async def test_the_state_of_database_worker_and_receivers_is_shown(
     assert (await parts_of(sandbox))[2] == ("unwell", "Webhooks: 1 of 2 receivers failing")
 
 
+async def test_a_database_that_does_not_answer_is_named(
+    sandbox: httpx.AsyncClient, db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(start_page, "READ_TIMEOUT_S", 0.1)
+    async with db.transaction() as tx:
+        await tx.execute("LOCK TABLE payment IN ACCESS EXCLUSIVE MODE")
+        page = await sandbox.get("/")
+    assert page.status_code == 503
+    assert "The database does not answer; see the sandbox&#39;s terminal" in page.text
+
+
 def test_a_worker_that_does_nothing_is_said_to() -> None:
     state = worker_state(WORKER_IDLE_MAX_S + 50)
     assert (state.is_well, state.words) == (False, "Worker idle for 60 s: see the sandbox's terminal")
@@ -189,6 +201,7 @@ async def test_a_service_for_others_has_a_plain_page_without_keys(client: httpx.
     page = await client.get("/", headers=BROWSER)
     assert page.status_code == 200
     assert "Looking for your payment?" in page.text
+    assert 'href="/dashboard"' in page.text
     assert "sk_test" not in page.text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import json
 import shlex
@@ -17,7 +18,7 @@ from starlette.types import Scope
 
 from tidegate import __version__
 from tidegate.core.clock import Clock
-from tidegate.core.errors import AccessDenied, Invalid, Problem
+from tidegate.core.errors import AccessDenied, Invalid, Problem, Unavailable
 from tidegate.core.ids import Mode
 from tidegate.core.method import MethodNames
 from tidegate.core.money import CHECKOUT_OFFERS
@@ -45,6 +46,8 @@ from tidegate.sandbox.service_state import PartState, receiver_state, worker_sta
 
 PACKAGE = "tidegate.sandbox"
 LATEST_MAX = 8
+# A page that says what is wrong instead of a browser that waits.
+READ_TIMEOUT_S = 3.0
 AMOUNT_DIGITS_MAX = 18
 SCOPE = "start"
 FORMS = Allowance("start page", per_second=2, burst=20)
@@ -145,10 +148,7 @@ class StartPage:
         return created.pay_code
 
     async def _page(self, request: PageRequest, *, is_shown: bool = False, wrong: Invalid | None = None) -> Html:
-        business = await merchants.get(self.db, self.business_id)
-        async with self.db.connection() as tx:
-            latest = await store.list_newest_payments(tx, self.business_id, limit=LATEST_MAX)
-            enabled, failing = await store.count_receivers(tx, self.business_id)
+        business, latest, receivers = await self._read()
         visitor = self.csrf.visitor_of(request.cookies)
         return self.pages.html(
             "start.html",
@@ -174,10 +174,21 @@ class StartPage:
             parts=[
                 PartState("Database ready"),
                 worker_state(self.meter.worker_idle_s),
-                receiver_state(enabled=enabled, failing=failing),
+                receivers,
             ],
             clock=f"{self.clock.now_of(self.business_id):%a %d %b, %H:%M} UTC",
         )
+
+    async def _read(self) -> tuple[Business, list[Payment], PartState]:
+        try:
+            async with asyncio.timeout(READ_TIMEOUT_S):
+                business = await merchants.get(self.db, self.business_id)
+                async with self.db.connection() as tx:
+                    latest = await store.list_newest_payments(tx, self.business_id, limit=LATEST_MAX)
+                    enabled, failing = await store.count_receivers(tx, self.business_id)
+        except TimeoutError:
+            raise Unavailable("the database does not answer; see the sandbox's terminal") from None
+        return business, latest, receiver_state(enabled=enabled, failing=failing)
 
     def _line(self, payment: Payment) -> Line:
         href = self.pages.site.url(f"/pay/{payment.pay_code}")
