@@ -23,7 +23,8 @@ _KEYS = {
 _JSON = "content-type: application/json"
 _CURL = re.compile(r"(?:(\w+)=\$\()?(until )?curl (.*)", re.DOTALL)
 _TAKEN_LATER = re.compile(r'(\w+)=\$\(echo "\$(\w+)" \|')
-_UNTOUCHED = (" > /dev/null", " && echo approved")
+# What a terminal shows, which changes no request.
+_SHOWN = re.compile(r" > /dev/null| && echo \w+")
 # What `sed` and `grep` look for: a field whose value is taken, or a text that is waited for.
 _FIELD = re.compile(r'"(\w+)":"(?:\\\(|\[\^)')
 _AWAITED = re.compile(r"grep -oE? '([^']+)'")
@@ -81,9 +82,7 @@ def _request(command: str) -> dict[str, Any] | None:
     if not match:
         return None
     sent, _, after = match[3].partition(" | ")
-    for ending in _UNTOUCHED:
-        sent = sent.replace(ending, "")
-    curl = _Curl(shlex.split(sent.removesuffix(")")))
+    curl = _Curl(shlex.split(_SHOWN.sub("", sent).removesuffix(")")))
     if not curl.is_plain:
         return None
     awaited = _AWAITED.search(after) if match[2] else None
