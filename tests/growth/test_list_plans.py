@@ -13,7 +13,8 @@ import pytest
 from tidegate.core.ids import Mode
 from tidegate.core.method import Method
 from tidegate.core.money import Currency
-from tidegate.dashboard import home_store
+from tidegate.dashboard import audit_store, home_store
+from tidegate.dashboard.audit_store import AuditFilter
 from tidegate.dashboard.home_store import HomeWish
 from tidegate.infra.db import Database
 from tidegate.merchant import commands as merchants
@@ -131,3 +132,28 @@ async def test_home_reads_little(grown: tuple[Any, Database, str]) -> None:
     assert len(found.newest) == 6
     assert sum(found.unpaid.values()) == 73
     assert blocks < BLOCKS_MAX / 5, blocks
+
+
+async def test_a_page_of_the_audit_log_reads_little_also_when_nothing_fits(grown: tuple[Any, Database, str]) -> None:
+    admin, database, business_id = grown
+    await admin.execute(
+        """
+        INSERT INTO audit (business_id, actor, action, subject, created_at)
+        SELECT $1, 'key/1', 'refund.started', 'rf_' || number, $2 FROM generate_series(1, 20000) AS number
+        """,
+        business_id, NOW,
+    )  # fmt: skip
+    await admin.execute("VACUUM ANALYZE audit")
+    async with database.connection() as tx:
+        for wanted, number in ((AuditFilter(), 51), (AuditFilter(actions=("team.role", "team.invited")), 0)):
+            before = await tx.fetchval(_BLOCKS_OF_AUDIT)
+            found = await audit_store.list_page(tx, business_id, wanted, before_id=None, limit=51)
+            await tx.fetchval("SELECT pg_stat_force_next_flush()")
+            blocks = await tx.fetchval(_BLOCKS_OF_AUDIT) - before
+            assert (len(found), blocks < BLOCKS_MAX / 5) == (number, True), blocks
+
+
+_BLOCKS_OF_AUDIT = """
+    SELECT heap_blks_read + heap_blks_hit + idx_blks_read + idx_blks_hit
+      FROM pg_statio_user_tables WHERE relname = 'audit'
+"""

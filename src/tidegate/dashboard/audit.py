@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from tidegate.core.errors import Invalid, Problem
 from tidegate.dashboard import audit_store
 from tidegate.dashboard.audit_store import AuditFilter
-from tidegate.dashboard.audit_words import GROUPS, AuditLine, line_of, people_in
+from tidegate.dashboard.audit_words import ACTIONS, GROUPS, AuditLine, line_of, people_in
 from tidegate.dashboard.day_period import period_in
 from tidegate.dashboard.paging import number_in
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
@@ -99,5 +99,5 @@ def filter_in(visitor: DashboardVisitor) -> AuditFilter:
     if problems:
         raise Invalid(*problems)
     days = period_in(query, visitor.times)
-    actions = GROUPS[what][1] if what else ()
+    actions = tuple(name for name in ACTIONS if name.startswith(GROUPS[what][1])) if what else ()
     return AuditFilter(actor=_own(visitor) or who or None, actions=actions, start=days.start, end=days.end)
