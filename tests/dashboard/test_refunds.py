@@ -57,6 +57,22 @@ async def test_more_than_is_left_is_refused_before_anybody_is_asked_to_approve(
     assert await admin.fetchval("SELECT count(*) FROM approval") == 0
 
 
+async def test_the_form_says_what_the_wallet_has_afterwards(owner: SignedInPerson, paid: Checkout, admin: Any) -> None:
+    # Twice 98.49, of which 100 go back; then with its fee of 1.51 returned.
+    assert "wallet then ₦96.98" in (await owner.get(at(paid))).text
+    await admin.execute(
+        """
+        INSERT INTO fee_rule (business_id, id, currency, method, basis_points, vat_basis_points, fixed_minor,
+                              created_at, on_refund) OVERRIDING SYSTEM VALUE
+        VALUES ($1, 0, 'NGN', 'card', 140, 750, 0, now(), 'returned')
+        """,
+        paid.shop.business_id,
+    )
+    await admin.execute("UPDATE payment SET fee_rule_id = 'own-0'")
+    page = (await owner.get(at(paid))).text
+    assert ("wallet then ₦98.49" in page, "its share, to your wallet" in page) == (True, True)
+
+
 async def test_more_than_the_wallet_holds_is_refused(
     owner: SignedInPerson, shop: Shop, new_checkout: MakeCheckout, admin: Any
 ) -> None:

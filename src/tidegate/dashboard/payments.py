@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
@@ -33,6 +33,7 @@ from tidegate.dashboard.payment_page import (
     JOURNAL_WORDS,
     METHOD_WORDS,
     STATUS_WORDS,
+    RefundChoice,
     difference_of,
     refund_choices,
     retry_of,
@@ -59,7 +60,7 @@ from tidegate.payment.search import PaymentCount, PaymentPage
 from tidegate.payment.store import PaymentKey
 from tidegate.payment.variance import Variance
 from tidegate.refund import subject_store
-from tidegate.refund.model import Subject
+from tidegate.refund.model import Subject, fee_to_return
 from tidegate.refund.subject_store import SubjectKey
 
 PAGE = 50
@@ -165,6 +166,7 @@ class PaymentPages:
             journals=history.journals, journal_words=JOURNAL_WORDS, money=Money, choices=choices,
             disputes=[f"{one.sentence[:1].upper()}{one.sentence[1:]}." for one in subject.disputes],
             wallet=Money(history.wallet_minor or 0, payment.expected.currency),
+            wallet_after=_wallet_after(history, subject, choices), fee_on_refund=subject.fee_on_refund,
             terms=_terms(visitor, terms, choices[0].amount if choices else None),
             customer_name=payer_of(visitor, payment.order.customer.name),
             customer_email=payer_of(visitor, payment.order.customer.email),
@@ -328,6 +330,12 @@ def _journal_of(history: PaymentHistory, kind: str) -> int | None:
 def _terms(visitor: DashboardVisitor, terms: RefundTerms, first: Money | None) -> dict[str, object]:
     needs = first is not None and terms.step(visitor.membership.role, first) is RefundStep.PROPOSE
     return {"limit": terms.limit, "is_limited": terms.other_approvers > 0, "needs_second": needs}
+
+
+def _wallet_after(history: PaymentHistory, subject: Subject, choices: Sequence[RefundChoice]) -> dict[str, Money]:
+    """What the wallet has after each choice: the fee that a refund returns stays in it."""
+    now = Money(history.wallet_minor or 0, subject.received.currency)
+    return {one.value: now - one.amount + fee_to_return(subject, one.amount).total for one in choices}
 
 
 def _retry(

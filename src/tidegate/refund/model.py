@@ -218,7 +218,7 @@ def begin(
         collection_id=subject.collection_id,
         amount=amount,
         refunded=Money.zero(amount.currency),
-        fee_returned=_fee_to_return(subject, amount),
+        fee_returned=fee_to_return(subject, amount),
         reason=reason,
         note=note,
         initiated_at=now,
@@ -227,7 +227,7 @@ def begin(
     return refund, tuple(_legs(refund, subject.transfers))
 
 
-def _fee_to_return(subject: Subject, amount: Money) -> Fee:
+def fee_to_return(subject: Subject, amount: Money) -> Fee:
     """In proportion; the last refund returns what rounding has left, never more than the fee."""
     if subject.fee_on_refund is FeeOnRefund.KEPT:
         return Fee(Money.zero(amount.currency), Money.zero(amount.currency))
