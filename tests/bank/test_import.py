@@ -112,26 +112,6 @@ async def test_a_file_without_booking_dates_is_recognised_by_the_value_date(
     assert len(await bank.inflows()) == 1
 
 
-async def test_without_a_booking_date_and_by_another_value_date_it_needs_a_decision(bank: BankWorld) -> None:
-    credit = entry(destination=await bank.account())
-    await bank.bring(undated(camt_file(credit, kind="054"), "2026-11-18"))
-    # Another amount under the same reference is another transaction of another day.
-    await bank.bring(camt_file(replace(credit, amount=Decimal("70.00"), day=DAY + timedelta(days=1))))
-    await bank.bring(camt_file(credit))
-    assert sorted(await bank.states()) == ["done", "done", "problem"]
-    async with bank.runtime.db.connection() as tx:
-        [problem] = await store.list_problems(tx, limit=10)
-    assert "one of them has no booking date" in problem.why
-
-
-async def test_references_of_days_without_booking_dates_are_those_of_their_value_dates(bank: BankWorld) -> None:
-    """A bank that counts from 1 each day."""
-    credit = entry(destination=await bank.account(), reference="1")
-    for day in ("2026-11-16", "2026-11-17", "2026-11-16"):
-        await bank.bring(undated(camt_file(credit, id=f"S-{next(bank.numbers)}"), day))
-    assert sorted(await bank.states()) == ["done", "done", "repeat"]
-
-
 async def test_a_statement_of_the_virtual_number_and_one_of_the_account(bank: BankWorld) -> None:
     credit = entry(destination=await bank.account())
     await bank.bring(camt_file(replace(credit, destination=None), kind="054", account=VIRTUAL))
@@ -140,16 +120,6 @@ async def test_a_statement_of_the_virtual_number_and_one_of_the_account(bank: Ba
     assert sorted(await bank.states()) == ["done", "repeat", "repeat"]
     [inflow] = await bank.inflows()
     assert inflow["transaction_id"] == f"{DAY}/{ACCOUNT}/C/2026111500017"
-
-
-async def test_one_reference_at_two_virtual_numbers_needs_a_decision(bank: BankWorld) -> None:
-    first, second = await bank.account(), await bank.account()
-    for number in (first, second):
-        await bank.bring(camt_file(entry(destination=None), kind="054", account=number))
-    assert sorted(await bank.states()) == ["done", "problem"]
-    async with bank.runtime.db.connection() as tx:
-        [problem] = await store.list_problems(tx, limit=10)
-    assert "another account" in problem.why
 
 
 async def test_a_credit_in_suspense_is_not_credited_by_the_next_file(bank: BankWorld) -> None:
@@ -203,15 +173,6 @@ async def test_equal_credits_without_a_reference_on_two_pages(bank: BankWorld) -
         await bank.bring(page.replace(b"M-1", b"M-2"))
     assert sorted(await bank.states()) == ["done"] * 3 + ["repeat"] * 3
     assert await bank.admin.fetchval("SELECT count(DISTINCT transaction_id) FROM receipt") == 3
-
-
-async def test_a_page_that_comes_again_with_one_entry_more(bank: BankWorld) -> None:
-    number = await bank.account()
-    equal = entry(reference=None, destination=number)
-    await bank.bring(camt_file(equal, equal))
-    await bank.bring(camt_file(equal, equal, equal))
-    assert sorted(await bank.states()) == ["done"] * 3 + ["repeat"] * 2
-    assert len(await bank.inflows()) == 3
 
 
 @pytest.mark.parametrize("changed", [{"payee_name": "absent"}, {"payee_name": "owner"}])
@@ -307,6 +268,29 @@ async def test_an_interrupted_import_is_finished_by_the_next(bank: BankWorld, mo
     assert (await bank.bring(camt_file(*many), "big.xml")).state == "read"
     assert len(await bank.inflows()) == 30
     assert await bank.states() == ["done"] * 30
+
+
+async def test_a_copy_is_imported_before_an_interrupted_reading_is_finished(
+    bank: BankWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two equal credits without a reference, in batches of one."""
+    equal = entry(reference=None, destination=await bank.account())
+    monkeypatch.setattr(imports, "BATCH", 1)
+    real, calls = store.insert_entries, []
+
+    async def dies_later(*given: Any) -> None:
+        calls.append(given)
+        if len(calls) == 2:
+            raise ConnectionError("killed")
+        await real(*given)
+
+    monkeypatch.setattr(store, "insert_entries", dies_later)
+    with pytest.raises(Unavailable):
+        await bank.bring(camt_file(equal, equal), "interrupted.xml")
+    await bank.bring(camt_file(equal, equal, is_copy=True))
+    await bank.bring(camt_file(equal, equal), "interrupted.xml")
+    assert sorted(await bank.states()) == ["done", "done", "repeat", "repeat"]
+    assert len(await bank.inflows()) == 2
 
 
 # At full size, 100,000.

@@ -117,7 +117,7 @@ def test_mt940_is_read() -> None:
     file = mt940_file(entry(), entry("1.50", is_credit=False, reference="R2"), opening=Decimal("10.00"), sequence=12)
     credit, debit = entries_in(file)
     assert (credit.amount, credit.currency, credit.is_credit) == (Decimal("250.00"), "EUR", True)
-    assert credit.keys == (f"{DAY}/{ACCOUNT}/C/2026111500017",)
+    assert credit.keys[0] == f"{DAY}/{ACCOUNT}/C/2026111500017"
     assert (credit.counterparty.name, credit.counterparty.account_number) == ("Zeta Ltd", PAYER)
     assert (credit.end_to_end_id, credit.remittance) == ("INV-77", "Invoice 77")
     assert (debit.amount, debit.is_credit) == (Decimal("1.50"), False)

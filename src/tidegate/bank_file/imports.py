@@ -25,6 +25,7 @@ from tidegate.bank_file.model import ImportedFile
 from tidegate.bank_file.sorting import Sorting
 from tidegate.bank_settings import BankFilesSettings
 from tidegate.rail.bankfiles import reader
+from tidegate.rail.bankfiles.key import asked
 from tidegate.rail.bankfiles.model import (
     FILE_BYTES_MAX,
     BankEntry,
@@ -144,7 +145,7 @@ class _Import:
             return
         async with self._deps.db.transaction() as tx:
             await store.lock_entries(tx)
-            known = await store.list_known(tx, [key for one in entries for key in one.keys])
+            known = await store.list_known(tx, [key for one in entries for key in asked(one)])
             await store.insert_entries(tx, self._id, sorting.sort(entries, known))
 
     async def _keep_statements(self, parts: Iterable[FilePart], kind: FileKind, day: date) -> None:

@@ -81,8 +81,8 @@ async def list_known(tx: Tx, keys: Sequence[str]) -> list[KnownEntry]:
     rows = await tx.fetch(
         """
         SELECT file_id, state, details FROM bank_entry
-         WHERE keys && $1::text[] AND state IN ('new', 'done', 'problem', 'repeat')
-         ORDER BY array_position(ARRAY['repeat', 'problem'], state) NULLS FIRST, file_id, number
+         WHERE keys && $1::text[] AND state IN ('new', 'done', 'problem', 'repeat', 'settled')
+         ORDER BY array_position(ARRAY['repeat', 'settled', 'problem'], state) NULLS FIRST, file_id, number
         """,
         keys,
     )
@@ -259,7 +259,7 @@ async def settle_problem(tx: Tx, file_id: str, number: str, *, note: str) -> boo
     """An operator has seen to it. False when no such entry waits for a decision."""
     settled = await tx.fetchval(
         """
-        UPDATE bank_entry SET state = 'ignored', note = note || '; ' || $3
+        UPDATE bank_entry SET state = 'settled', note = note || '; ' || $3
          WHERE file_id = $1 AND number::text = $2 AND state = 'problem'
         RETURNING true
         """,

@@ -24,7 +24,7 @@ from tidegate.infra.timestamp import to_iso
 from tidegate.rail.bankfiles import reader
 from tidegate.rail.bankfiles import store as rail_store
 from tidegate.rail.bankfiles.continuity import gaps_in
-from tidegate.rail.bankfiles.key import own_keys
+from tidegate.rail.bankfiles.key import shown
 from tidegate.rail.bankfiles.model import BankEntry, FileRefused
 from tidegate.rail.deps import PaymentDeps
 from tidegate.release.commands import ReleaseWish
@@ -100,8 +100,7 @@ def try_(path: Path) -> None:
                         plain(part.destination or part.account),
                         plain(part.payee_name or "–"),
                         plain(
-                            "\n".join(own_keys(part))
-                            + ("" if part.is_dated else "\n(value date; it has no booking date)")
+                            "\n".join(shown(part)) + ("" if part.is_dated else "\n(value date; it has no booking date)")
                         ),
                     )
         except FileRefused as refused:
@@ -215,7 +214,7 @@ def _decide(command: str, file: str, entry: int, why: str, by: str | None) -> No
 
 def _counts(file: ImportedFile) -> str:
     words = {"new": "to record", "done": "recorded", "repeat": "known already", "ignored": "not ours to record",
-             "problem": "need a decision"}  # fmt: skip
+             "settled": "settled by hand", "problem": "need a decision"}  # fmt: skip
     counted = ", ".join(f"{file.counts[state]} {said}" for state, said in words.items() if file.counts.get(state))
     return counted or "no entries"
 

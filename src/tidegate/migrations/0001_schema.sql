@@ -3204,11 +3204,11 @@ CREATE TABLE bank_entry (
     destination text,
     details     jsonb   NOT NULL,
     CONSTRAINT bank_entry_pk PRIMARY KEY (file_id, number),
-    CONSTRAINT bank_entry_state_is_known CHECK (state IN ('new', 'done', 'repeat', 'ignored', 'problem')),
+    CONSTRAINT bank_entry_state_is_known CHECK (state IN ('new', 'done', 'repeat', 'ignored', 'problem', 'settled')),
     CONSTRAINT bank_entry_is_recognised CHECK (cardinality(keys) > 0)
 );
-COMMENT ON TABLE bank_entry IS 'Transactions in files. The first with a key is recorded, whatever file it came in; later ones are repeats.';
-COMMENT ON COLUMN bank_entry.keys IS 'The first is the transaction''s identifier at this rail; any in common with an earlier entry makes it a repeat.';
+COMMENT ON TABLE bank_entry IS 'Transactions in files. What is certainly new is recorded, whatever file it came in; what certainly is not is a repeat; the rest waits for a decision.';
+COMMENT ON COLUMN bank_entry.keys IS 'The first is the transaction''s identifier at this rail; by the others it is found again in later files.';
 COMMENT ON COLUMN bank_entry.destination IS 'The account that it was recorded for: a virtual number, an account and a reference, or the account alone.';
 COMMENT ON COLUMN bank_entry.details IS 'The entry as it was read; empty when its payer was erased.';
 -- Without the list of pending entries, which every look would read from end to end: a page of an import is then found

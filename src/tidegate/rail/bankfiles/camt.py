@@ -21,7 +21,7 @@ from tidegate.rail.bankfiles.camt_element import (
     text_at,
     texts_at,
 )
-from tidegate.rail.bankfiles.key import StatementKeys
+from tidegate.rail.bankfiles.key import given, keyed
 from tidegate.rail.bankfiles.model import (
     TRANSACTIONS_MAX,
     BankEntry,
@@ -111,9 +111,9 @@ class _Reader:
                 raise FileRefused(f"line {entry.line}: it has more than {TRANSACTIONS_MAX} transactions")
             statement.entries += 1
             transaction = details[index] if details else None
-            suffix = f"#{index + 1}" if len(amounts) > 1 else ""
+            part = index + 1 if len(amounts) > 1 else None
             yield _entry(
-                entry, transaction, statement, number=self._number, amount=amount, currency=currency, suffix=suffix,
+                entry, transaction, statement, number=self._number, amount=amount, currency=currency, part=part,
                 problem=problem,
             )  # fmt: skip
 
@@ -128,8 +128,9 @@ class _OpenStatement:
         self.header = header
         self.page = page
         self.account = account
-        self.sheet = Sheet(family="camt", id=header.id, sequence=header.sequence, page=page[0] if page else None)
-        self.keys = StatementKeys()
+        self.sheet = Sheet(
+            account=account.number, id=header.id, sequence=header.sequence, page=page[0] if page else None
+        )
         self.total = Decimal(0)
         self.entries = 0
 
@@ -185,7 +186,7 @@ def _status(entry: Node) -> str:
 
 def _entry(
     entry: Node, transaction: Node | None, statement: _OpenStatement, *, number: int, amount: Decimal, currency: str,
-    suffix: str, problem: str | None,
+    part: int | None, problem: str | None,
 ) -> BankEntry:  # fmt: skip
     is_credit = text_at(entry, "CdtDbtInd") == "CRDT"
     account = statement.account
@@ -194,37 +195,40 @@ def _entry(
     if booked_on is None:
         raise FileRefused(f"line {entry.line}: the entry has neither a booking date nor a value date")
     own = transaction if transaction is not None and problem is None else None
-    entry_reference = text_at(entry, "AcctSvcrRef")
     ids = {name: text_at(own, "Refs", name) for name in ("AcctSvcrRef", "EndToEndId", "UETR", "TxId")}
     code = _code(entry, own)
-    read = BankEntry(
-        number=number,
-        line=entry.line,
-        statement=statement.number,
-        is_credit=is_credit,
-        is_booked=_status(entry) == "BOOK",
-        is_reversal=text_at(entry, "RvslInd") in ("true", "1"),
-        is_return=element_at(own, "RtrInf") is not None or code.endswith("/RRTN"),
-        return_reason=text_at(own, "RtrInf", "Rsn", "Cd") or text_at(own, "RtrInf", "Rsn", "Prtry"),
-        amount=amount,
-        currency=currency,
-        booked_on=booked_on,
-        is_dated=dated_on is not None,
-        valued_on=date_in(entry, "ValDt") or booked_on,
-        account=account.physical,
-        destination=(account.virtual or _account(own, "CdtrAcct")) if is_credit else None,
-        sheet=statement.sheet,
-        end_to_end_id=ids["EndToEndId"],
-        uetr=ids["UETR"],
-        transaction_id=ids["TxId"],
-        counterparty=_party(own, "Dbtr" if is_credit else "Cdtr"),
-        payee_name=_name(own, "Cdtr") if is_credit else None,
-        remittance=_remittance(own),
-        scheme=_SCHEMES.get(code, "transfer"),
-        problem=problem,
+    return keyed(
+        BankEntry(
+            family="camt",
+            number=number,
+            line=entry.line,
+            statement=statement.number,
+            is_credit=is_credit,
+            is_booked=_status(entry) == "BOOK",
+            is_reversal=text_at(entry, "RvslInd") in ("true", "1"),
+            is_return=element_at(own, "RtrInf") is not None or code.endswith("/RRTN"),
+            return_reason=text_at(own, "RtrInf", "Rsn", "Cd") or text_at(own, "RtrInf", "Rsn", "Prtry"),
+            amount=amount,
+            currency=currency,
+            booked_on=booked_on,
+            is_dated=dated_on is not None,
+            valued_on=date_in(entry, "ValDt") or booked_on,
+            account=account.physical,
+            destination=(account.virtual or _account(own, "CdtrAcct")) if is_credit else None,
+            sheet=None if statement.header.is_copy else statement.sheet,
+            own_reference=given(ids["AcctSvcrRef"]),
+            entry_reference=given(text_at(entry, "AcctSvcrRef")),
+            part=part,
+            end_to_end_id=ids["EndToEndId"],
+            uetr=ids["UETR"],
+            transaction_id=given(ids["TxId"]),
+            counterparty=_party(own, "Dbtr" if is_credit else "Cdtr"),
+            payee_name=_name(own, "Cdtr") if is_credit else None,
+            remittance=_remittance(own),
+            scheme=_SCHEMES.get(code, "transfer"),
+            problem=problem,
+        )
     )
-    references = (ids["AcctSvcrRef"], entry_reference and entry_reference + suffix, ids["TxId"])
-    return statement.keys.keyed(read, references)
 
 
 def _day_of(moment: datetime | None) -> date | None:

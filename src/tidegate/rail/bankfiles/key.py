@@ -1,70 +1,78 @@
-"""The keys of a transaction, by which the same one is recognised in several files.
+"""The keys of a transaction, by which it is found again in other files.
 
-A bank's own reference is unique within a day and an account. Files may carry different ones of the same transaction, so
-all are kept, and one in common is enough. Without any, the content itself is the key.
+The first names it: the bank's own reference of the transaction, or of the entry that holds it, on its booking day. One
+key in common makes two entries alike; whether they are the same is for what they say (bank_file/sorting.py).
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Sequence
-from datetime import timedelta
+from datetime import date, timedelta
 
 import msgspec
 
 from tidegate.rail.bankfiles.model import BankEntry
 
 UETR = "uetr/"
+VALUED, CUT, CONTENT, LIKE = "valued/", "cut/", "content/", "like/"
 # Before and after the value date: the booking days that an entry without one may have.
 DAYS_AROUND = 5
+# Of a reference in MT940; camt has longer ones.
+MT_REFERENCE_CHARS = 16
 _NO_REFERENCE = frozenset({"", "NONREF", "NOTPROVIDED", "NOREF", "0", "UNKNOWN"})
 _REFERENCE_CHARS_MAX = 70
 
 
-class StatementKeys:
-    """Of one statement: equal references within it are different transactions, and are numbered."""
-
-    def __init__(self) -> None:
-        self._seen: Counter[str] = Counter()
-
-    def keyed(self, entry: BankEntry, references: Sequence[str | None]) -> BankEntry:
-        """With its keys. The first is the bank's own reference, where there is one."""
-        texts = [text[:_REFERENCE_CHARS_MAX] for text in map(_given, references) if text]
-        numbered = [self._numbered(_at(entry, text)) for text in dict.fromkeys(texts)]
-        if entry.uetr:
-            numbered.append(self._numbered(f"{UETR}{_side(entry)}/{entry.uetr}"))
-        if not numbered:
-            return msgspec.structs.replace(entry, keys=(_at(entry, f"h:{_digest(entry)}"),), has_reference=False)
-        return msgspec.structs.replace(entry, keys=(*numbered, *_of_other_days(entry, numbered)))
-
-    def _numbered(self, text: str) -> str:
-        self._seen[text] += 1
-        count = self._seen[text]
-        return text if count == 1 else f"{text}#{count}"
+def given(reference: str | None) -> str | None:
+    """None for what banks write where there is none."""
+    text = (reference or "").strip()[:_REFERENCE_CHARS_MAX]
+    return None if text.upper() in _NO_REFERENCE else text
 
 
-def own_keys(entry: BankEntry) -> list[str]:
-    """Without those of other days."""
+def keyed(entry: BankEntry) -> BankEntry:
+    """With its keys. The last is that of its content."""
+    place = f"{entry.account}/{_side(entry)}"
+    at = f"{entry.booked_on}/{place}"
+    references = [one for one in (entry.own_reference, entry.entry_reference, entry.transaction_id) if one]
+    digest = _digest(entry)
+    if not references and not entry.uetr:
+        return msgspec.structs.replace(entry, keys=(f"{at}/h:{digest}", f"{CONTENT}{at}/{digest}"), has_reference=False)
+    keys = []
+    if entry.part and entry.entry_reference and not entry.own_reference:
+        keys.append(f"{at}/{entry.entry_reference}#{entry.part}")
+    keys += [f"{at}/{text}" for text in references]
+    if entry.uetr:
+        keys.append(f"{UETR}{_side(entry)}/{entry.uetr}")
+    for text in references:
+        keys.append(f"{VALUED}{entry.valued_on}/{place}/{text}")
+        keys += [f"{day}/{place}/{text}" for day in _other_days(entry)]
+        if _may_be_cut(entry, text):
+            keys.append(f"{CUT}{at}/{text[:MT_REFERENCE_CHARS]}")
+    content = f"{LIKE if references else CONTENT}{at}/{digest}"
+    return msgspec.structs.replace(entry, keys=tuple(dict.fromkeys([*keys, content])))
+
+
+def asked(entry: BankEntry) -> list[str]:
+    """Keys by which entries like this one are looked for: of equal content only where one of them has no reference."""
+    *others, own = entry.keys
+    content = own.removeprefix(LIKE).removeprefix(CONTENT)
+    alike = [CONTENT + content] if own.startswith(LIKE) else [CONTENT + content, LIKE + content]
+    return [*others, *alike] if entry.has_reference else alike
+
+
+def shown(entry: BankEntry) -> list[str]:
+    """Those that a person compares."""
     return [key for key in entry.keys if key.startswith((f"{entry.booked_on}/", UETR))]
 
 
-def _of_other_days(entry: BankEntry, keys: Sequence[str]) -> list[str]:
-    """A file that has the booking date is recognised by one of these."""
+def _may_be_cut(entry: BankEntry, text: str) -> bool:
+    return len(text) == MT_REFERENCE_CHARS if entry.family == "mt" else len(text) > MT_REFERENCE_CHARS
+
+
+def _other_days(entry: BankEntry) -> list[date]:
     if entry.is_dated:
         return []
-    days = [entry.booked_on + timedelta(days) for days in range(-DAYS_AROUND, DAYS_AROUND + 1) if days]
-    own = f"{entry.booked_on}/"
-    return [f"{day}/{key.removeprefix(own)}" for key in keys if key.startswith(own) for day in days]
-
-
-def _at(entry: BankEntry, text: str) -> str:
-    return f"{entry.booked_on}/{entry.account}/{_side(entry)}/{text}"
-
-
-def _given(reference: str | None) -> str:
-    text = (reference or "").strip()
-    return "" if text.upper() in _NO_REFERENCE else text
+    return [entry.booked_on + timedelta(days) for days in range(-DAYS_AROUND, DAYS_AROUND + 1)]
 
 
 def _side(entry: BankEntry) -> str:

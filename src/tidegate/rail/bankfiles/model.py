@@ -38,25 +38,28 @@ class FileRefused(Exception):
 class Sheet(msgspec.Struct, frozen=True, kw_only=True):
     """The page of a statement that an entry stands on."""
 
-    # Of the file's format: camt and MT count and divide pages each in its own way.
-    family: str
+    account: str
     id: str
     sequence: int | None
     page: int | None
 
-    def is_another_than(self, other: Sheet) -> bool:
-        """Known to hold other entries. False for a repetition, and where it cannot be known."""
-        if self.family != other.family:
+    def is_another_than(self, other: Sheet) -> bool | None:
+        """Whether they hold other entries; None where it cannot be known. A repetition does not."""
+        if self.account != other.account:
             return False
-        if self.sequence is not None and other.sequence is not None and self.sequence != other.sequence:
+        if self.sequence is None or other.sequence is None:
+            if self.id != other.id:
+                return None
+        elif self.sequence != other.sequence:
             return True
-        is_same = self.sequence == other.sequence and (self.sequence is not None or self.id == other.id)
-        return is_same and None not in (self.page, other.page) and self.page != other.page
+        return None not in (self.page, other.page) and self.page != other.page
 
 
 class BankEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One transaction of a statement. A batch entry is as many as it lists."""
 
+    # Of the file's format, camt or mt: each writes names, and divides pages, in its own way.
+    family: str
     # In the file, from 1, and the line on which the bank's entry begins.
     number: int
     line: int
@@ -79,11 +82,18 @@ class BankEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     account: str
     # The account that a credit was sent to, where the bank names it: a virtual number or a strange one.
     destination: str | None = None
+    # None on a page that the bank calls a copy.
     sheet: Sheet | None = None
-    # By which the same transaction is recognised in other files; the first names it.
+    # The bank's reference of the transaction, and of the entry that holds it; which part of a batch it is, from 1.
+    own_reference: str | None = None
+    entry_reference: str | None = None
+    part: int | None = None
+    # By which the same transaction is found in other files; the first names it.
     keys: tuple[str, ...] = ()
     # Without a reference of the bank the keys are made of the entry's content.
     has_reference: bool = True
+    # The place of the entry that it repeats: its file and its number there.
+    repeats: str | None = None
     end_to_end_id: str | None = None
     uetr: str | None = None
     transaction_id: str | None = None

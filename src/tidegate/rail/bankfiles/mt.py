@@ -10,7 +10,7 @@ from typing import IO, NamedTuple
 
 from tidegate.bank_settings import StatementAccount
 from tidegate.core.bank_number import normal_account_number
-from tidegate.rail.bankfiles.key import StatementKeys
+from tidegate.rail.bankfiles.key import given, keyed
 from tidegate.rail.bankfiles.model import (
     TRANSACTIONS_MAX,
     BankEntry,
@@ -160,7 +160,6 @@ class _Message:
         self._statement = statement
         self._number = number
         self._account = named(normal_account_number(self._text("25")))
-        self._keys = StatementKeys()
         self._sheet = self._sheet_of()
         self._opening = self._balance("60F") or self._balance("60M")
         self._closing = self._balance("62F") or self._balance("62M")
@@ -212,36 +211,39 @@ class _Message:
         is_booked = not found["mark"].startswith("E")
         if is_booked:
             self._total += amount if is_credit else -amount
-        given = details_in(details)
+        told = details_in(details)
         own = (found["own"] or "").strip()
         self._number += 1
         self._entries += 1
-        read = BankEntry(
-            number=self._number,
-            line=field.line,
-            statement=self._statement,
-            is_credit=is_credit,
-            is_booked=is_booked,
-            is_reversal=found["mark"].startswith("R"),
-            amount=amount,
-            currency=self._currency,
-            booked_on=booked_on,
-            is_dated=bool(found["booked"]),
-            valued_on=valued_on,
-            account=self._account.physical,
-            destination=self._account.virtual if is_credit else None,
-            sheet=self._sheet,
-            end_to_end_id=given.end_to_end_id or (own if own not in ("NONREF", "EREF", "") else None),
-            counterparty=given.party,
-            remittance=given.remittance,
+        return keyed(
+            BankEntry(
+                family="mt",
+                number=self._number,
+                line=field.line,
+                statement=self._statement,
+                is_credit=is_credit,
+                is_booked=is_booked,
+                is_reversal=found["mark"].startswith("R"),
+                amount=amount,
+                currency=self._currency,
+                booked_on=booked_on,
+                is_dated=bool(found["booked"]),
+                valued_on=valued_on,
+                account=self._account.physical,
+                destination=self._account.virtual if is_credit else None,
+                sheet=self._sheet,
+                entry_reference=given(found["bank"]),
+                end_to_end_id=told.end_to_end_id or (own if own not in ("NONREF", "EREF", "") else None),
+                counterparty=told.party,
+                remittance=told.remittance,
+            )
         )
-        return self._keys.keyed(read, (found["bank"],))
 
     def _sheet_of(self) -> Sheet:
         number = self._find("28C") or self._find("28")
         found = _SEQUENCE.fullmatch(number.text) if number else None
         return Sheet(
-            family="mt",
+            account=self._account.number,
             id=f"{self._text('20')}/{number.text.strip() if number else ''}",
             sequence=int(found["number"]) if found else None,
             page=int(found["page"]) if found and found["page"] else None,

@@ -1,0 +1,238 @@
+"""Which entries of files are the same: recorded once, left out only when certain, everything between a decision."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bank.world import settings_in
+from bank_file_maker import DAY, VIRTUAL, camt_file, entry, mt940_file
+from tidegate.bank_file.sorting import KnownEntry, Sorting
+from tidegate.emulator.bank.model import EmulatedEntry
+from tidegate.rail.bankfiles import reader
+from tidegate.rail.bankfiles.key import asked
+from tidegate.rail.bankfiles.model import BankEntry
+
+SETTINGS = settings_in(Path())
+OTHER_VIRTUAL = "DE75512108001245126199"
+UETR = "255ae394-9965-4438-ac86-f406feada396"
+PLAIN = entry(reference=None, destination=None)
+BATCH = entry("30.00", parts=("10.00", "20.00"))
+RANKS = ("new", "repeat", "settled", "problem")
+
+
+class Shelf:
+    """Files one after the other, as the database keeps them."""
+
+    def __init__(self) -> None:
+        self.known: list[KnownEntry] = []
+
+    def bring(self, file: bytes) -> None:
+        opened = reader.opened(io.BytesIO(file), SETTINGS.named)
+        entries = [part for part in opened.parts if isinstance(part, BankEntry)]
+        file_id = hashlib.sha256(file).hexdigest()
+        wanted = {key for one in entries for key in asked(one)}
+        alike = [one for one in self.known if wanted & set(one.entry.keys)]
+        kept = Sorting(SETTINGS, file_id, opened.kind).sort(entries, alike)
+        self.known += [
+            KnownEntry(file_id=file_id, state=one.state, entry=one.entry) for one in kept if one.state in RANKS
+        ]
+        self.known.sort(key=lambda one: RANKS.index(one.state))
+
+    def states(self) -> list[str]:
+        return sorted(one.state for one in self.known)
+
+    def recorded(self) -> Decimal:
+        return sum((one.entry.amount for one in self.known if one.state == "new"), Decimal(0))
+
+
+def sorted_out(*files: bytes) -> Shelf:
+    shelf = Shelf()
+    for file in files:
+        shelf.bring(file)
+    names = [one.entry.keys[0] for one in shelf.known if one.state == "new"]
+    assert len(names) == len(set(names))
+    return shelf
+
+
+def notice(*entries: EmulatedEntry, **changed: object) -> bytes:
+    return camt_file(*entries, kind="054", **changed)
+
+
+def without_details(file: bytes) -> bytes:
+    begin, end = file.index(b"<NtryDtls>"), file.rindex(b"</NtryDtls>") + len(b"</NtryDtls>")
+    return file[:begin] + file[end:]
+
+
+def undated(file: bytes) -> bytes:
+    return file.replace(b"<BookgDt><Dt>2026-11-15</Dt></BookgDt>", b"")
+
+
+def valued(file: bytes, day: str) -> bytes:
+    return file.replace(b"<ValDt><Dt>2026-11-15", f"<ValDt><Dt>{day}".encode())
+
+
+def of_a_run(reference: str) -> bytes:
+    """The transaction has a reference of its own beside the entry's."""
+    file = notice(entry(reference="RUN", end_to_end_id=f"E-{reference}"), id=reference)
+    return file.replace(b"<Refs><AcctSvcrRef>RUN<", f"<Refs><AcctSvcrRef>{reference}<".encode())
+
+
+def with_transaction_id(reference: str) -> bytes:
+    """Which the payer's bank chooses: two banks may count alike."""
+    file = notice(entry(reference=reference, end_to_end_id=reference), id=reference)
+    return file.replace(b"</EndToEndId>", b"</EndToEndId><TxId>000001</TxId>")
+
+
+def two_blocks() -> bytes:
+    file = notice(entry(reference="X"))
+    block = file[file.index(b"<Ntfctn>") : file.index(b"</Ntfctn>") + len(b"</Ntfctn>")]
+    return file.replace(block, block + block.replace(b"S-1", b"S-2").replace(b"INV-77", b"INV-78"))
+
+
+NEXT_DAY = DAY + timedelta(days=1)
+TEN, TWENTY = (entry(f"{n}.00", reference="X", end_to_end_id=f"E{n}") for n in (10, 20))
+SUM = without_details(camt_file(BATCH))
+# Of each: the files, what is recorded, and the entries that need a decision.
+CASES: dict[str, tuple[list[bytes], str, int]] = {
+    "a batch divided by the notice": ([notice(BATCH), SUM], "30", 0),
+    "a batch divided later": ([SUM, notice(BATCH)], "30", 2),
+    "a batch divided in both, in another order": (
+        [notice(BATCH), camt_file(replace(BATCH, parts=("20.00", "10.00")))], "30", 0,
+    ),
+    "one of a batch was notified by itself": ([notice(entry("10.00")), camt_file(BATCH)], "10", 2),
+    "a batch that cannot be divided, and its sum": (
+        [notice(entry("30.00", parts=("", ""))), without_details(camt_file(entry("30.00")))], "0", 1,
+    ),
+    "no reference, to two virtual numbers": (
+        [camt_file(PLAIN, account=number, id=number) for number in (VIRTUAL, OTHER_VIRTUAL)], "500", 0,
+    ),
+    "no reference, to two virtual numbers, in MT940": (
+        [mt940_file(PLAIN, account=number, sequence=1) for number in (VIRTUAL, OTHER_VIRTUAL)], "500", 0,
+    ),
+    "no reference, a statement of the virtual number and one of the account": (
+        [camt_file(PLAIN, account=VIRTUAL, sequence=3), camt_file(entry(reference=None), id="P", sequence=9)], "250", 0,
+    ),
+    "no reference, a copy with another number": (
+        [camt_file(PLAIN, sequence=7), camt_file(PLAIN, sequence=8, is_copy=True)], "250", 0,
+    ),
+    "no reference, two statements of a day without numbers": (
+        [camt_file(PLAIN, id="S-1"), camt_file(PLAIN, id="S-2")], "250", 1,
+    ),
+    "no reference, two statements of a day with numbers": (
+        [camt_file(PLAIN, sequence=1), camt_file(PLAIN, sequence=2, id="S-2")], "500", 0,
+    ),
+    "a reference in the notice alone": ([notice(entry()), mt940_file(PLAIN)], "250", 1),
+    "a reference in the statement's copy alone": ([mt940_file(PLAIN), notice(entry())], "250", 1),
+    "credited, and again next day by the same UETR": (
+        [camt_file(entry(uetr=UETR)), camt_file(entry(uetr=UETR, reference="2", day=NEXT_DAY))], "250", 1,
+    ),
+    "one UETR, and two references on one day": (
+        [notice(entry(uetr=UETR)), camt_file(entry(uetr=UETR, reference="2"))], "250", 1,
+    ),
+    "two of a run": ([of_a_run("T1"), of_a_run("T2")], "250", 1),
+    "equal references on two pages": (
+        [camt_file(entry(end_to_end_id=f"E{n}"), sequence=7, page=n, is_last_page=n == 2) for n in (1, 2)], "250", 1,
+    ),
+    "equal references in two blocks of a file": ([two_blocks()], "250", 1),
+    "equal references singly, then together": (
+        [notice(TEN), notice(TWENTY, id="S-2"), camt_file(TWENTY, TEN)], "10", 1,
+    ),
+    "equal references together, then one of them": ([camt_file(TEN, TWENTY), camt_file(TWENTY)], "30", 0),
+    "one identifier of payers' banks, other references": (
+        [with_transaction_id("R1"), with_transaction_id("R2")], "250", 1,
+    ),
+    "booked by the notice a day before": (
+        [valued(notice(entry(day=DAY - timedelta(days=1))), "2026-11-14"),
+         camt_file(entry()).replace(b"<ValDt><Dt>2026-11-15", b"<ValDt><Dt>2026-11-14")], "250", 1,
+    ),
+    "a reference that counts from 1 each day": (
+        [camt_file(entry(reference="1", day=day)) for day in (DAY, NEXT_DAY)], "500", 0,
+    ),
+    "a reference that MT940 cuts": (
+        [notice(entry(reference="2026111500017ABCDEF")), mt940_file(entry(reference="2026111500017ABC"))], "250", 1,
+    ),
+    "undated, and booked long before": (
+        [undated(valued(notice(entry()), "2026-11-05")), valued(camt_file(entry()), "2026-11-05")], "250", 0,
+    ),
+    "undated, of another value date": ([undated(valued(notice(entry()), "2026-11-18")), camt_file(entry())], "250", 1),
+    "undated, and dated on two days of one value date": (
+        [undated(valued(notice(entry()), "2026-11-16")), valued(camt_file(entry()), "2026-11-16"),
+         camt_file(entry(day=NEXT_DAY), id="S-2")], "250", 1,
+    ),
+    "a third file by a key of the second": (
+        [notice(entry()), camt_file(entry(uetr=UETR)), notice(entry(uetr=UETR, reference=None))], "250", 0,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_banks_do(case: str) -> None:
+    files, recorded, decisions = CASES[case]
+    shelf = sorted_out(*files)
+    assert (shelf.recorded(), shelf.states().count("problem")) == (Decimal(recorded), decisions)
+
+
+def test_an_entry_that_was_settled_by_hand_is_not_recorded_from_the_next_file() -> None:
+    shelf = sorted_out(notice(entry("30.00", parts=("", ""))))
+    [undecided] = shelf.known
+    shelf.known = [KnownEntry(file_id=undecided.file_id, state="settled", entry=undecided.entry)]
+    shelf.bring(SUM)
+    assert shelf.states() == ["repeat", "settled"]
+
+
+FORMATS: dict[str, Callable[..., bytes]] = {
+    "054": notice,
+    "053": camt_file,
+    "052": lambda *entries, **changed: camt_file(*entries, kind="052", **changed),
+    "MT940": mt940_file,
+}
+
+
+@st.composite
+def reports(draw: st.DrawFn) -> tuple[Decimal, list[bytes]]:
+    """Transactions with the bank's own references, each in some of several files, in any order and format."""
+    amounts = draw(st.lists(st.sampled_from(["1.00", "2.00"]), min_size=1, max_size=4))
+    credits_ = [
+        entry(amount, reference=f"R{n}", end_to_end_id=f"E{n}", uetr=f"{UETR[:-1]}{n}" if draw(st.booleans()) else None)
+        for n, amount in enumerate(amounts)
+    ]
+    files = []
+    for number in range(draw(st.integers(1, 4))):
+        chosen = draw(st.permutations(credits_).map(lambda some: some[: len(some) // 2 + 1]))
+        make = FORMATS[draw(st.sampled_from(sorted(FORMATS)))]
+        files.append(make(*chosen, id=f"S-{number}", message_id=f"M-{number}"))
+    files.append(camt_file(*credits_, id="S-9", message_id="M-9"))
+    return sum(map(Decimal, amounts), Decimal(0)), files
+
+
+@given(reports())
+def test_with_references_every_transaction_is_recorded_once_without_a_decision(
+    given_: tuple[Decimal, list[bytes]],
+) -> None:
+    expected, files = given_
+    shelf = sorted_out(*files)
+    assert (shelf.recorded(), shelf.states().count("problem")) == (expected, 0)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["054", "053", "052"]), st.booleans(), st.booleans(), st.booleans()), max_size=5)
+)
+def test_whatever_a_file_leaves_out_nothing_is_recorded_twice(shapes: list[tuple[str, bool, bool, bool]]) -> None:
+    """One credit; each file may lack its reference, its booking date and its UETR."""
+    files = []
+    for number, (kind, has_reference, is_dated, has_uetr) in enumerate(shapes):
+        one = entry(reference="R1" if has_reference else None, uetr=UETR if has_uetr else None)
+        file = FORMATS[kind](one, id=f"S-{number}", message_id=f"M-{number}")
+        files.append(file if is_dated else undated(file))
+    shelf = sorted_out(*files)
+    assert shelf.recorded() <= 250
