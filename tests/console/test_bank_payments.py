@@ -101,3 +101,19 @@ async def test_a_credit_that_looks_like_a_repetition_is_recorded_by_two(
     # The same files again change nothing.
     await bank.bring(camt_file(entry(destination=None), kind="053", account=VIRTUAL))
     assert len(await bank.inflows()) == 2
+
+
+async def test_a_debit_that_needs_a_decision_is_judged_again(
+    operator: SignedInStaff, approver: SignedInStaff, bank: BankWorld
+) -> None:
+    await bank.bring(camt_file(entry(is_credit=False, is_reversal=True, reference="REV-1", account=None)))
+    await bank.bring(camt_file(entry(destination=await bank.account()), id="S-2", message_id="M-2"))
+    page = (await operator.get("/bank")).text
+    assert "Judge it again" in page
+    assert "Record:" not in page
+    subject = page.partition('name="subject" value="')[2].partition('"')[0]
+    given = {"subject": subject, "decision": "record", "why": "the payer is known by now"}
+    assert (await operator.send("/bank/decide", at="/bank", **given)).status_code == 303
+    assert (await decide(approver, await open_approval(approver))).status_code == 303
+    await bank.record()
+    assert "the payer is known by now" in (await operator.get("/bank")).text

@@ -61,7 +61,8 @@ _BANK_ENTRIES = """
     INSERT INTO bank_entry (file_id, number, account, booked_on, is_credit, amount, currency, keys, state, destination,
                             details)
     SELECT 'f', number, 'DE89', '2026-11-15', true, 1, 'EUR', ARRAY['k-' || number], 'done', 'V-1',
-           json_build_object('end_to_end_id', 'E-' || number)
+           json_build_object('end_to_end_id', 'E-' || number,
+                             'counterparty', json_build_object('account_number', 'NL91'))
       FROM generate_series(1, $1::integer) AS number
 """
 _ENDPOINTS = """
@@ -131,9 +132,10 @@ async def test_a_reversal_in_a_file_finds_its_credit_without_reading_the_account
     grown: tuple[Any, Database, str],
 ) -> None:
     admin, _, _ = grown
-    asked = ("DE89", None, None, "E-7", date(2026, 11, 16), Decimal(1))
+    asked = ("DE89", "EUR", None, None, "E-7", date(2026, 11, 16), Decimal(1), "NL91")
     assert [row["key"] for row in await admin.fetch(bank_file_store.CREDITS_LIKE, *asked)] == ["k-7"]
     assert await blocks_read(admin, bank_file_store.CREDITS_LIKE, *asked) < BLOCKS_MAX
+    assert await blocks_read(admin, bank_file_store.JUDGE_AGAIN, "DE89", ["E-7"]) < BLOCKS_MAX
 
 
 async def test_what_is_due_is_found_by_its_index(grown: tuple[Any, Database, str]) -> None:

@@ -25,13 +25,13 @@ async def settle(db: Database, subject: str, *, note: str, by: Actor, now: datet
 
 
 async def record(db: Database, subject: str, *, note: str, by: Actor, now: datetime, also: Also) -> str:
-    """It is a credit of its own, whatever it looks like; the worker records it."""
+    """A credit is one of its own, whatever it looks like; a debit is judged again. The worker does it."""
     file_id, _, number = subject.partition("/")
     async with db.transaction() as tx:
         await also(tx)
         # A key that no other entry has.
         if not await store.release_problem(tx, file_id, number, key=f"entry/{file_id[:32]}/{number}", note=note):
-            raise NotFound(f"no credit {number} of a file {file_id[:12]} needs a decision")
+            raise NotFound(f"no entry {number} of a file {file_id[:12]} needs a decision")
         await _audit(tx, by, "bank.recorded", subject, note=note, now=now)
     return subject
 

@@ -32,6 +32,8 @@ class RecordedAs(msgspec.Struct, frozen=True, kw_only=True):
     note: str | None = None
     event: RailEvent | None = None
     destination: str | None = None
+    # It takes money back, and no credit fits it yet.
+    awaits_credit: bool = False
 
 
 def rail_in(deps: PaymentDeps) -> BankFilesRail | None:
@@ -59,11 +61,25 @@ async def _record(deps: PaymentDeps, settings: BankFilesSettings, clock: Clock, 
         body = msgspec.json.encode({"file": file_id, "entry": entry.number})
         notification = Notification(id=f"{file_id[:32]}/{entry.number}", event=outcome.event, body=body)
         await intake.record_all(deps, NAME, [notification], body, clock)
-    async with deps.db.connection() as tx:
-        await store.end_entry(
-            tx, file_id, entry.number, state=outcome.state, note=outcome.note, destination=outcome.destination
-        )
+    await _end(deps, file_id, entry, outcome)
     return True
+
+
+async def _end(deps: PaymentDeps, file_id: str, entry: BankEntry, outcome: RecordedAs) -> None:
+    async with deps.db.transaction() as tx:
+        if outcome.awaits_credit:
+            await store.lock_for_reversal(tx)
+            if await store.list_credits_like(tx, entry):
+                # Recorded a moment ago; the next round judges again.
+                return
+        elif entry.is_credit:
+            await store.lock_for_credit(tx)
+        await store.end_entry(
+            tx, file_id, entry.number, state=outcome.state, note=outcome.note, destination=outcome.destination,
+            awaits_credit=outcome.awaits_credit,
+        )  # fmt: skip
+        if entry.is_credit and outcome.state == "done":
+            await store.judge_again(tx, entry)
 
 
 async def _judge(deps: PaymentDeps, settings: BankFilesSettings, entry: BankEntry) -> RecordedAs:
@@ -104,8 +120,8 @@ async def _taken_back(deps: PaymentDeps, entry: BankEntry, amount: Money) -> Rec
     async with deps.db.connection() as tx:
         found = await store.list_credits_like(tx, entry)
     if len(found) != 1:
-        which = "several credits" if found else "no credit"
-        return RecordedAs(state="problem", note=f"the bank takes money back; {which} of ours fit it")
+        why = f"the bank takes money back; {'several credits' if found else 'no credit'} of ours fit it"
+        return RecordedAs(state="problem", note=why, awaits_credit=not found)
     event = CreditReversed(
         account_number=found[0].destination,
         transaction_id=found[0].key,

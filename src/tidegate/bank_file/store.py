@@ -12,6 +12,7 @@ from tidegate.bank_file.sorting import KeptEntry, KnownEntry
 from tidegate.infra.db import Row, Tx
 from tidegate.infra.leased_work import DueRow
 from tidegate.ledger.model import PLATFORM_BUSINESS_ID
+from tidegate.rail.bankfiles.identifier import given
 from tidegate.rail.bankfiles.model import BankEntry, BankStatement
 from tidegate.rail.bankfiles.store import entry_of
 
@@ -123,12 +124,12 @@ def _columns(kept: KeptEntry) -> dict[str, object]:
 
 
 async def list_to_record(tx: Tx, now: datetime, *, limit: int) -> list[DueRow]:
-    """Entries belong to no business before they are recorded."""
+    """Credits first, so that a reversal finds its own. Entries belong to no business before they are recorded."""
     rows = await tx.fetch(
         """
         SELECT file_id || '/' || number AS id FROM bank_entry
          WHERE state = 'new' AND NOT is_held_back($1, 'record_bank_entries', file_id || '/' || number, $2)
-         ORDER BY file_id, number LIMIT $3
+         ORDER BY is_credit DESC, file_id, number LIMIT $3
         """,
         PLATFORM_BUSINESS_ID, now, limit,
     )  # fmt: skip
@@ -143,46 +144,81 @@ async def find_to_record(tx: Tx, file_id: str, number: int) -> BankEntry | None:
 
 
 async def end_entry(
-    tx: Tx, file_id: str, number: int, *, state: str, note: str | None, destination: str | None = None
-) -> None:
+    tx: Tx, file_id: str, number: int, *, state: str, note: str | None, destination: str | None = None,
+    awaits_credit: bool = False,
+) -> None:  # fmt: skip
+    """The notes of earlier judgements and decisions stay."""
     await tx.execute(
         """
-        UPDATE bank_entry SET state = $3, note = $4, destination = $5
+        UPDATE bank_entry
+           SET state = $3, destination = $5, awaits_credit = $6,
+               note = CASE WHEN strpos(note, $4) > 0 THEN note ELSE nullif(concat_ws('; ', note, $4), '') END
          WHERE file_id = $1 AND number = $2 AND state = 'new'
         """,
-        file_id, number, state, note, destination,
+        file_id, number, state, note, destination, awaits_credit,
     )  # fmt: skip
+
+
+# Until the transaction ends, no credit is recorded while a reversal finds none: one of them sees the other.
+async def lock_for_credit(tx: Tx) -> None:
+    await tx.execute("SELECT pg_advisory_xact_lock_shared(hashtextextended('tidegate/bank_reversal', 0))")
+
+
+async def lock_for_reversal(tx: Tx) -> None:
+    await tx.execute("SELECT pg_advisory_xact_lock(hashtextextended('tidegate/bank_reversal', 0))")
+
+
+JUDGE_AGAIN = """
+    UPDATE bank_entry SET state = 'new', awaits_credit = false
+     WHERE (file_id, number) IN (
+           SELECT file_id, number FROM bank_entry
+            WHERE awaits_credit AND account = $1
+              AND ARRAY[details ->> 'uetr', details ->> 'transaction_id', details ->> 'end_to_end_id'] && $2::text[]
+            LIMIT 100)
+"""
+
+
+async def judge_again(tx: Tx, credit: BankEntry) -> None:
+    """Reversals that no credit fitted, and that have an identifier in common with this one."""
+    identifiers = [text for text in map(given, (credit.uetr, credit.transaction_id, credit.end_to_end_id)) if text]
+    if identifiers:
+        await tx.execute(JUDGE_AGAIN, credit.account, identifiers)
 
 
 class CreditFound(msgspec.Struct, frozen=True):
     key: str
     destination: str
-    entry: BankEntry
 
 
 CREDITS_LIKE = """
-    SELECT keys[1] AS key, destination, details FROM bank_entry
+    SELECT keys[1] AS key, destination,
+           CASE WHEN details ->> 'uetr' = $3 THEN 1 WHEN details ->> 'transaction_id' = $4 THEN 2 ELSE 3 END AS rank
+      FROM bank_entry
      WHERE is_credit AND state = 'done'
        AND ARRAY[details ->> 'uetr', details ->> 'transaction_id', details ->> 'end_to_end_id']
-           && ARRAY[$2, $3, $4]::text[]
-       AND account = $1 AND destination IS NOT NULL AND booked_on <= $5 AND booked_on >= $5 - 400
-       AND (details ->> 'uetr' = $2 OR details ->> 'transaction_id' = $3
-            OR details ->> 'end_to_end_id' = $4 AND amount = $6)
-     ORDER BY booked_on DESC LIMIT 3
+           && ARRAY[$3, $4, $5]::text[]
+       AND account = $1 AND currency = $2 AND destination IS NOT NULL AND booked_on <= $6 AND booked_on >= $6 - 400
+       AND coalesce(details ->> 'uetr' = $3, true)
+       AND (details ->> 'uetr' = $3 OR details ->> 'transaction_id' = $4
+            OR details ->> 'end_to_end_id' = $5 AND amount = $7
+               AND details -> 'counterparty' ->> 'account_number' = $8)
+     ORDER BY rank, booked_on DESC LIMIT 3
 """
 
 
 async def list_credits_like(tx: Tx, taken_back: BankEntry) -> list[CreditFound]:
-    """Recorded credits of the same account that a reversal may mean: by the payment's own identifiers.
+    """Recorded credits of the same account that a reversal may mean: by the UETR, else by the identifier of the payer's
+    bank, else by the payer's own one with the same amount from the same account. Payers use theirs again, and alike.
 
     Those with one of them are found by the index; the account may have millions of others.
     """
     rows = await tx.fetch(
         CREDITS_LIKE,
-        taken_back.account, taken_back.uetr, taken_back.transaction_id, taken_back.end_to_end_id,
-        taken_back.booked_on, taken_back.amount,
+        taken_back.account, taken_back.currency, given(taken_back.uetr), given(taken_back.transaction_id),
+        given(taken_back.end_to_end_id), taken_back.booked_on, taken_back.amount,
+        taken_back.counterparty.account_number,
     )  # fmt: skip
-    return [CreditFound(row["key"], row["destination"], entry_of(row["details"])) for row in rows]
+    return [CreditFound(row["key"], row["destination"]) for row in rows if row["rank"] == rows[0]["rank"]]
 
 
 async def get_file(tx: Tx, file_id: str) -> ImportedFile:
@@ -259,7 +295,7 @@ async def settle_problem(tx: Tx, file_id: str, number: str, *, note: str) -> boo
     """An operator has seen to it. False when no such entry waits for a decision."""
     settled = await tx.fetchval(
         """
-        UPDATE bank_entry SET state = 'settled', note = note || '; ' || $3
+        UPDATE bank_entry SET state = 'settled', awaits_credit = false, note = note || '; ' || $3
          WHERE file_id = $1 AND number::text = $2 AND state = 'problem'
         RETURNING true
         """,
@@ -269,13 +305,17 @@ async def settle_problem(tx: Tx, file_id: str, number: str, *, note: str) -> boo
 
 
 async def release_problem(tx: Tx, file_id: str, number: str, *, key: str, note: str) -> bool:
-    """A credit is to be recorded after all, under the key. False when no such one waits."""
+    """A credit is to be recorded after all, under the key; a debit is judged again. False when no such entry waits for
+    a decision.
+    """
     released = await tx.fetchval(
         """
         UPDATE bank_entry
-           SET state = 'new', note = note || '; ' || $3, keys = $4::text || keys,
-               details = jsonb_set(details, '{keys}', to_jsonb($4::text || keys))
-         WHERE file_id = $1 AND number::text = $2 AND state = 'problem' AND is_credit
+           SET state = 'new', awaits_credit = false, note = note || '; ' || $3, keys = named.keys,
+               details = jsonb_set(details, '{keys}', to_jsonb(named.keys))
+          FROM (SELECT CASE WHEN is_credit AND NOT keys @> ARRAY[$4::text] THEN $4::text || keys ELSE keys END AS keys
+                  FROM bank_entry WHERE file_id = $1 AND number::text = $2) AS named
+         WHERE file_id = $1 AND number::text = $2 AND state = 'problem'
         RETURNING true
         """,
         file_id, number, note, key,

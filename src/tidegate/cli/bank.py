@@ -188,15 +188,18 @@ def settle(file: str, entry: int, why: str, by: str | None) -> None:
 @bank.command()
 @click.argument("file", metavar="FILE-ID")
 @click.argument("entry", type=click.IntRange(1))
-@click.option("--why", required=True, help="How you know that it is no repetition; kept in the audit trail.")
+@click.option(
+    "--why", required=True, help="How you know that it is no repetition, or what has changed; kept in the audit trail."
+)
 @by_option
 @speaks_plainly
 def record(file: str, entry: int, why: str, by: str | None) -> None:
     """Record a credit that needs a decision as a transaction of its own: the bank has confirmed that the money came.
-    FILE-ID is what `tidegate bank files` shows; its first characters are enough. Another of the staff approves it.
+    A debit is judged again. FILE-ID is what `tidegate bank files` shows; its first characters are enough. Another of
+    the staff approves it.
     """
     _decide("bank.record", file, entry, why, by)
-    out.print(f"[green]✓[/] Entry {entry} will be recorded in a moment.")
+    out.print(f"[green]✓[/] Entry {entry} will be recorded or judged again in a moment.")
 
 
 def _decide(command: str, file: str, entry: int, why: str, by: str | None) -> None:

@@ -3191,36 +3191,42 @@ COMMENT ON COLUMN bank_statement.is_binding IS 'Of a closed day; the others come
 CREATE INDEX bank_statement_of_account ON bank_statement (account, sequence);
 
 CREATE TABLE bank_entry (
-    file_id     text    NOT NULL CONSTRAINT bank_entry_file_fk REFERENCES bank_file (id),
-    number      integer NOT NULL,
-    account     text    NOT NULL,
-    booked_on   date    NOT NULL,
-    is_credit   boolean NOT NULL,
-    amount      numeric NOT NULL,
-    currency    text    NOT NULL,
-    keys        text[]  NOT NULL,
-    state       text    NOT NULL,
-    note        text,
-    destination text,
-    details     jsonb   NOT NULL,
+    file_id       text    NOT NULL CONSTRAINT bank_entry_file_fk REFERENCES bank_file (id),
+    number        integer NOT NULL,
+    account       text    NOT NULL,
+    booked_on     date    NOT NULL,
+    is_credit     boolean NOT NULL,
+    amount        numeric NOT NULL,
+    currency      text    NOT NULL,
+    keys          text[]  NOT NULL,
+    state         text    NOT NULL,
+    note          text,
+    destination   text,
+    details       jsonb   NOT NULL,
+    awaits_credit boolean NOT NULL DEFAULT false,
     CONSTRAINT bank_entry_pk PRIMARY KEY (file_id, number),
     CONSTRAINT bank_entry_state_is_known CHECK (state IN ('new', 'done', 'repeat', 'ignored', 'problem', 'settled')),
-    CONSTRAINT bank_entry_is_recognised CHECK (cardinality(keys) > 0)
+    CONSTRAINT bank_entry_is_recognised CHECK (cardinality(keys) > 0),
+    CONSTRAINT bank_entry_awaits_as_a_problem CHECK (NOT awaits_credit OR state = 'problem' AND NOT is_credit)
 );
 COMMENT ON TABLE bank_entry IS 'Transactions in files. What is certainly new is recorded, whatever file it came in; what certainly is not is a repeat; the rest waits for a decision.';
 COMMENT ON COLUMN bank_entry.keys IS 'The first is the transaction''s identifier at this rail; by the others it is found again in later files.';
 COMMENT ON COLUMN bank_entry.destination IS 'The account that it was recorded for: a virtual number, an account and a reference, or the account alone.';
 COMMENT ON COLUMN bank_entry.details IS 'The entry as it was read; empty when its payer was erased.';
+COMMENT ON COLUMN bank_entry.awaits_credit IS 'It takes money back, and no credit fitted it. It is judged again when one with an identifier of its own is recorded.';
 -- Without the list of pending entries, which every look would read from end to end: a page of an import is then found
 -- in milliseconds instead of seconds.
 CREATE INDEX bank_entry_by_key ON bank_entry USING gin (keys) WITH (fastupdate = off);
-CREATE INDEX bank_entry_to_record ON bank_entry (file_id, number) WHERE state = 'new';
+CREATE INDEX bank_entry_to_record ON bank_entry (is_credit DESC, file_id, number) WHERE state = 'new';
 CREATE INDEX bank_entry_with_a_problem ON bank_entry (booked_on) WHERE state = 'problem';
 CREATE INDEX bank_entry_of_account ON bank_entry (account, booked_on);
 -- A reversal names its credit by one of these.
 CREATE INDEX bank_entry_by_identifier ON bank_entry
     USING gin ((ARRAY[details ->> 'uetr', details ->> 'transaction_id', details ->> 'end_to_end_id']))
     WITH (fastupdate = off) WHERE is_credit AND state = 'done';
+CREATE INDEX bank_entry_that_awaits_its_credit ON bank_entry
+    USING gin ((ARRAY[details ->> 'uetr', details ->> 'transaction_id', details ->> 'end_to_end_id']))
+    WITH (fastupdate = off) WHERE awaits_credit;
 
 CREATE TABLE bank_attempt (
     business_id    text        NOT NULL CONSTRAINT bank_attempt_business_fk REFERENCES business (id),

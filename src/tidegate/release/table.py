@@ -87,8 +87,8 @@ RELEASES: dict[str, Release] = {
     ),
     "bank.record": Release(
         NoArguments, store.version_of_bank_entry, money.record_bank_entry,
-        lambda _: "Record a credit of a bank's file: it is a transaction of its own", lambda _: "/bank",
-        is_of_platform=True,
+        lambda _: "Record an entry of a bank's file: a credit of its own, or a debit that is judged again",
+        lambda _: "/bank", is_of_platform=True,
     ),
     "rail.resume": Release(
         NoArguments, store.version_of_pause, money.resume_rail, lambda _: "Let payments, refunds and returns go by a "

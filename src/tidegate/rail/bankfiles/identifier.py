@@ -1,0 +1,11 @@
+"""The identifiers of a payment in a bank's files. Where there is none, banks write a word in its place."""
+
+from __future__ import annotations
+
+_NONE_GIVEN = frozenset({"", "0", "EREF", "NA", "N/A", "NONE", "NONREF", "NOREF", "NOTPROVIDED", "UNKNOWN"})
+
+
+def given(identifier: str | None) -> str | None:
+    """None for a word that only says that there is none: other payments have it too."""
+    text = (identifier or "").strip()
+    return None if text.upper().replace(" ", "") in _NONE_GIVEN else text

@@ -1,0 +1,171 @@
+"""Money that the bank takes back: from which credit, in whatever order the two come."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bank.world import ADA, BankWorld
+from bank_file_maker import DAY, camt_file, entry, mt940_file
+from build import Shop
+from tidegate.bank_file import decide, imports, record
+from tidegate.runtime import Runtime
+
+UETR = "255ae394-9965-4438-ac86-f406feada396"
+OTHER_UETR = "0f6e9a3c-5d2b-4c1e-9a77-1b2c3d4e5f60"
+NEXT_DAY = DAY + timedelta(days=1)
+BACK = entry(is_credit=False, is_reversal=True, reference="REV-1", day=NEXT_DAY)
+
+
+@pytest.fixture
+async def bank(shop: Shop, runtime: Runtime, admin: Any, tmp_path: Path) -> BankWorld:
+    return BankWorld.of(shop, runtime, admin, tmp_path)
+
+
+def reversal_file(**changed: Any) -> bytes:
+    return camt_file(replace(BACK, **changed), id="S-2", message_id="M-2")
+
+
+def with_transaction_id(file: bytes, text: str) -> bytes:
+    return file.replace(b"</EndToEndId>", f"</EndToEndId><TxId>{text}</TxId>".encode())
+
+
+async def taken_back(bank: BankWorld) -> list[str]:
+    rows = await bank.admin.fetch("SELECT transaction_id FROM credit_reversal")
+    return [row["transaction_id"] for row in rows]
+
+
+async def only_entry(bank: BankWorld, *, is_credit: bool) -> Any:
+    return await bank.admin.fetchrow("SELECT * FROM bank_entry WHERE is_credit = $1", is_credit)
+
+
+async def alone(_: Any) -> None:
+    """Nothing else is written with the decision."""
+
+
+async def record_by_hand(bank: BankWorld, found: Any, why: str) -> None:
+    subject = f"{found['file_id']}/{found['number']}"
+    await decide.record(bank.runtime.db, subject, note=why, by=ADA, now=bank.now, also=alone)
+    await bank.record()
+
+
+@pytest.mark.parametrize(
+    ("credit", "back", "is_found"),
+    [
+        # The payer's identifier, the amount and the payer's account.
+        ({}, {}, True),
+        ({}, {"amount": BACK.amount / 2}, False),
+        ({}, {"name": "Omega BV", "account": "NL26VAYB8060476890"}, False),
+        ({}, {"account": None}, False),
+        ({"end_to_end_id": "NOTPROVIDED"}, {"end_to_end_id": "NOTPROVIDED"}, False),
+        ({"end_to_end_id": "not provided"}, {"end_to_end_id": "not provided"}, False),
+        # The UETR alone, also for a part, and against everything else.
+        ({"uetr": UETR}, {"uetr": UETR, "end_to_end_id": None, "account": None, "amount": BACK.amount / 2}, True),
+        ({"uetr": UETR}, {"uetr": OTHER_UETR}, False),
+    ],
+)  # fmt: skip
+async def test_a_reversal_takes_from_the_credit_that_it_certainly_means(
+    bank: BankWorld, credit: dict[str, Any], back: dict[str, Any], is_found: bool
+) -> None:
+    await bank.bring(camt_file(entry(destination=await bank.account(), **credit)))
+    await bank.bring(reversal_file(**back))
+    assert len(await taken_back(bank)) == is_found
+    assert (await only_entry(bank, is_credit=False))["state"] == ("done" if is_found else "problem")
+
+
+async def test_the_identifier_of_the_payers_bank_goes_before_the_payers(bank: BankWorld) -> None:
+    number = await bank.account()
+    for text in ("T-1", "T-2"):
+        await bank.bring(with_transaction_id(camt_file(entry(destination=number, reference=text), id=text), text))
+    await bank.bring(with_transaction_id(reversal_file(account=None), "T-2"))
+    [transaction_id] = await taken_back(bank)
+    assert transaction_id.endswith("T-2")
+
+
+async def test_an_mt_reversal_names_the_payers_account(bank: BankWorld) -> None:
+    await bank.bring(camt_file(entry(destination=await bank.account())))
+    await bank.bring(mt940_file(BACK, message_id="M-2"))
+    assert len(await taken_back(bank)) == 1
+
+
+async def test_of_one_round_credits_are_recorded_first(bank: BankWorld) -> None:
+    credit = camt_file(entry(destination=await bank.account(), uetr=UETR))
+    files = (reversal_file(uetr=UETR, remittance=str(number)) for number in range(1000))
+    # Files are listed by their hashes.
+    back = next(file for file in files if sha256(file).digest() < sha256(credit).digest())
+    for name, content in (("a.xml", credit), ("b.xml", back)):
+        path = bank.settings.folder / name
+        path.write_bytes(content)
+        await imports.import_file(bank.deps, bank.settings, path, now=bank.now)
+    async with bank.runtime.db.connection() as tx:
+        [first, _] = await record.RECORD.list_due(tx, bank.now, limit=10)
+    assert first.id.startswith(sha256(credit).hexdigest())
+
+
+async def test_a_reversal_that_came_first_waits_for_its_credit(bank: BankWorld) -> None:
+    await bank.bring(reversal_file(uetr=UETR))
+    number = await bank.account()
+    # Another one with the payer's identifier changes nothing.
+    await bank.bring(camt_file(entry(destination=number, reference="7", uetr=OTHER_UETR), id="S-7", message_id="M-7"))
+    found = await only_entry(bank, is_credit=False)
+    assert (found["state"], found["note"]) == ("problem", "the bank takes money back; no credit of ours fit it")
+    await bank.bring(camt_file(entry(destination=number, reference="8", uetr=UETR)))
+    [transaction_id] = await taken_back(bank)
+    assert transaction_id.endswith("/8")
+    assert (await only_entry(bank, is_credit=False))["state"] == "done"
+
+
+async def test_a_credit_recorded_between_the_look_and_the_end_is_seen(
+    bank: BankWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number, judge = await bank.account(), record._judge
+
+    async def judged(*given: Any) -> record.RecordedAs:
+        outcome = await judge(*given)
+        if outcome.awaits_credit:
+            monkeypatch.undo()
+            await bank.bring(camt_file(entry(destination=number, uetr=UETR)))
+        return outcome
+
+    monkeypatch.setattr(record, "_judge", judged)
+    await bank.bring(reversal_file(uetr=UETR))
+    assert len(await taken_back(bank)) == 1
+
+
+async def test_a_settled_reversal_waits_no_more(bank: BankWorld) -> None:
+    await bank.bring(reversal_file(uetr=UETR))
+    found = await only_entry(bank, is_credit=False)
+    subject = f"{found['file_id']}/{found['number']}"
+    await decide.settle(bank.runtime.db, subject, note="by hand", by=ADA, now=bank.now, also=alone)
+    await bank.bring(camt_file(entry(destination=await bank.account(), uetr=UETR)))
+    assert await taken_back(bank) == []
+
+
+async def test_a_debit_is_judged_again_by_decision(bank: BankWorld) -> None:
+    await bank.bring(reversal_file(end_to_end_id=None))
+    await bank.bring(camt_file(entry(destination=await bank.account())))
+    before = await only_entry(bank, is_credit=False)
+    for why in ("asked the bank", "asked it again"):
+        await record_by_hand(bank, before, why)
+    after = await only_entry(bank, is_credit=False)
+    no_credit = "the bank takes money back; no credit of ours fit it"
+    assert (after["state"], after["note"]) == ("problem", f"{no_credit}; asked the bank; asked it again")
+    assert after["keys"] == before["keys"]
+    await bank.admin.execute("UPDATE bank_entry SET details = details || jsonb_build_object('uetr', 'u')")
+    await record_by_hand(bank, before, "the UETR is known")
+    assert len(await taken_back(bank)) == 1
+
+
+async def test_a_credit_that_fails_again_keeps_the_decision_and_one_key(bank: BankWorld) -> None:
+    await bank.bring(camt_file(entry("1.005", destination=await bank.account())))
+    for _ in range(2):
+        await record_by_hand(bank, await only_entry(bank, is_credit=True), "the bank confirms it")
+    found = await only_entry(bank, is_credit=True)
+    assert found["state"] == "problem"
+    assert "the bank confirms it" in found["note"]
+    assert len([key for key in found["keys"] if key.startswith("entry/")]) == 1
