@@ -172,6 +172,18 @@ def test_without_slack_dates_are_taken_at_their_word() -> None:
     assert [found.kind for found in comparison.findings()] == [DiscrepancyKind.EXTRA]
 
 
+def test_what_a_list_never_has_is_no_break() -> None:
+    """A chargeback, in the list of a rail that has none."""
+    taken_back = movement(kind="reversal", direction=OUT, transaction_id="dispute-1")
+    comparison = Comparison([], PERIOD, left_out=frozenset({"reversal"}))
+    comparison.add(taken_back)
+    comparison.add(movement(transaction_id="T-9"))
+    found = comparison.findings()
+    assert sorted(one.kind for one in found) == [DiscrepancyKind.EXTRA, DiscrepancyKind.UNLISTED]
+    assert [total.books for total in sums_of([], found)] == [taken_back.amount.major]
+    assert kinds([], taken_back) == [(DiscrepancyKind.EXTRA, None)]
+
+
 def test_lines_outside_the_period_are_left_out() -> None:
     assert kinds([line(booked_at=PERIOD.end)]) == []
 

@@ -134,7 +134,9 @@ def _compare_list(settings: Settings, name: str, first: date | None, last: date 
                 lines = await rail_list.fetch(rails[name], period)
             except (RailTimeout, RailBusy, RailRefused) as error:
                 raise Unavailable(f"the list of {name} could not be fetched: {error}") from error
-        return await commands.reconcile(db, lines, rail=name, period=period, is_configured=True)
+        return await commands.reconcile(
+            db, lines, rail=name, period=period, is_configured=True, left_out=rail_list.kinds_left_out(rails[name])
+        )
 
     return run_on_database(settings, run)
 

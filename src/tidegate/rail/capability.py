@@ -60,6 +60,8 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     extends_accounts: bool = False
     # It can list its transactions.
     lists_transactions: bool = False
+    # With money that was taken back, such as chargebacks.
+    lists_reversals: bool = False
 
     def terms_for(self, method: Method, currency: Currency) -> MethodTerms | None:
         return self.methods.get(currency, {}).get(method)

@@ -30,10 +30,12 @@ def period_of(lines: Sequence[RailLine], *, first: date | None, last: date | Non
 
 async def reconcile(
     db: Database, lines: Sequence[RailLine], *, rail: str, period: ReconcilePeriod, is_configured: bool,
-    on_movement: Callable[[], object] = lambda: None,
+    left_out: frozenset[str] = frozenset(), on_movement: Callable[[], object] = lambda: None,
 ) -> Report:  # fmt: skip
-    """Raises NotFound for a rail that is not configured and has no money in the books: the name is mistyped."""
-    comparison = Comparison(lines, period)
+    """`left_out` are kinds of movements that the lines never have. Raises NotFound for a rail that is not configured
+    and has no money in the books: the name is mistyped.
+    """
+    comparison = Comparison(lines, period, left_out=left_out)
     async with db.transaction() as tx:
         await audit_store.begin(tx)
         if not is_configured and not await store.is_known(tx, rail):

@@ -6,7 +6,7 @@ reference, which the rail was given. Movements are added one by one:
     a line with the same id, amount and currency   they agree; the line is matched
     a line with the same id and other money        decided at the end: a better match may come for that line
     a line with the same id, other direction       decided at the end
-    none                                           extra, if it is within the period
+    none                                           extra, if it is within the period and the rail lists its kind
 
 A line without a movement at the end is missing from our books, or a duplicate in the statement.
 """
@@ -27,9 +27,13 @@ from tidegate.reconcile.model import (
 
 
 class Comparison:
-    def __init__(self, lines: Sequence[RailLine], period: ReconcilePeriod) -> None:
+    def __init__(
+        self, lines: Sequence[RailLine], period: ReconcilePeriod, *, left_out: frozenset[str] = frozenset()
+    ) -> None:
+        """`left_out` are kinds of movements that these lines never have."""
         self._lines = [line for line in lines if period.holds(line.booked_at)]
         self._period = period
+        self._left_out = left_out
         self._by_id = {direction: _Places() for direction in Direction}
         self._by_reference = {direction: _Places() for direction in Direction}
         self._taken = bytearray(len(self._lines))
@@ -157,8 +161,12 @@ class Comparison:
 
     def _movements_left(self) -> Iterator[Discrepancy]:
         for movement in self._alone:
-            kind = DiscrepancyKind.EDGE if self._period.is_at_an_end(movement.at) else DiscrepancyKind.EXTRA
-            yield Discrepancy(kind=kind, movement=movement)
+            yield Discrepancy(kind=self._kind_of(movement), movement=movement)
+
+    def _kind_of(self, movement: Movement) -> DiscrepancyKind:
+        if movement.kind in self._left_out:
+            return DiscrepancyKind.UNLISTED
+        return DiscrepancyKind.EDGE if self._period.is_at_an_end(movement.at) else DiscrepancyKind.EXTRA
 
 
 class _Places:

@@ -101,10 +101,11 @@ class DiscrepancyKind(StrEnum):
     DUPLICATE = "duplicate"
     EDGE = "edge"
     UNCONFIRMED = "unconfirmed"
+    UNLISTED = "unlisted"
 
     @property
     def is_break(self) -> bool:
-        return self not in (DiscrepancyKind.EDGE, DiscrepancyKind.UNCONFIRMED)
+        return self not in (DiscrepancyKind.EDGE, DiscrepancyKind.UNCONFIRMED, DiscrepancyKind.UNLISTED)
 
 
 class Discrepancy(msgspec.Struct, frozen=True, kw_only=True):

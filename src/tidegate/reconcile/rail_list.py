@@ -7,6 +7,11 @@ from tidegate.rail.interface import Rail
 from tidegate.reconcile.model import Direction, RailLine, ReconcilePeriod
 
 
+def kinds_left_out(rail: Rail) -> frozenset[str]:
+    """Kinds of movements that its list never has."""
+    return frozenset() if rail.capabilities.lists_reversals else frozenset({"reversal"})
+
+
 async def fetch(rail: Rail, period: ReconcilePeriod) -> list[RailLine]:
     """Raises Conflict for a rail that has no list, and what its calls raise."""
     if not rail.capabilities.lists_transactions:

@@ -32,6 +32,7 @@ ADVICE: dict[DiscrepancyKind, str] = {
     DiscrepancyKind.DUPLICATE: "ask the rail whether it is listed twice or moved twice; our books have it once",
     DiscrepancyKind.EDGE: "check the neighbouring statement: it is close to an end of the period",
     DiscrepancyKind.UNCONFIRMED: "wait: the rail has sent it and not yet notified us; ask the rail if it stays so",
+    DiscrepancyKind.UNLISTED: "compare it with the rail's settlement report: its list has no money that was taken back",
 }
 _ADVICE_IF_FAILED = "do not repeat this refund: it failed in our books, and the rail lists it as sent"
 

@@ -216,6 +216,7 @@ def _capabilities(settings: BankFilesSettings) -> Capabilities:
         },
         account_currencies=frozenset(one.currency for one in settings.accounts if one.virtual_numbers),
         lists_transactions=True,
+        lists_reversals=True,
     )
 
 
