@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -64,7 +65,7 @@ def sorted_out(*files: bytes) -> Shelf:
     return shelf
 
 
-def notice(*entries: EmulatedEntry, **changed: object) -> bytes:
+def notice(*entries: EmulatedEntry, **changed: Any) -> bytes:
     return camt_file(*entries, kind="054", **changed)
 
 

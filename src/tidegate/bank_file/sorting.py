@@ -14,7 +14,8 @@ import msgspec
 
 from tidegate.bank_settings import BankFilesSettings
 from tidegate.rail.bankfiles.arrival import first_look
-from tidegate.rail.bankfiles.key import CONTENT, CUT, LIKE, MT_REFERENCE_CHARS, UETR, VALUED, asked, given
+from tidegate.rail.bankfiles.identifier import given
+from tidegate.rail.bankfiles.key import CONTENT, CUT, LIKE, MT_REFERENCE_CHARS, UETR, VALUED, asked
 from tidegate.rail.bankfiles.model import BankEntry, FileKind
 
 

@@ -21,7 +21,8 @@ from tidegate.rail.bankfiles.camt_element import (
     text_at,
     texts_at,
 )
-from tidegate.rail.bankfiles.key import given, keyed
+from tidegate.rail.bankfiles.identifier import given
+from tidegate.rail.bankfiles.key import keyed
 from tidegate.rail.bankfiles.model import (
     TRANSACTIONS_MAX,
     BankEntry,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+# Far above any bank's; MT has lines of any length.
+_CHARS_MAX = 70
 _NONE_GIVEN = frozenset({"", "0", "EREF", "NA", "N/A", "NONE", "NONREF", "NOREF", "NOTPROVIDED", "UNKNOWN"})
 
 
 def given(identifier: str | None) -> str | None:
     """None for a word that only says that there is none: other payments have it too."""
-    text = (identifier or "").strip()
+    text = (identifier or "").strip()[:_CHARS_MAX]
     return None if text.upper().replace(" ", "") in _NONE_GIVEN else text

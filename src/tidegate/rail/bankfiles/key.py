@@ -19,14 +19,6 @@ VALUED, CUT, CONTENT, LIKE = "valued/", "cut/", "content/", "like/"
 DAYS_AROUND = 5
 # Of a reference in MT940; camt has longer ones.
 MT_REFERENCE_CHARS = 16
-_NO_REFERENCE = frozenset({"", "NONREF", "NOTPROVIDED", "NOREF", "0", "UNKNOWN"})
-_REFERENCE_CHARS_MAX = 70
-
-
-def given(reference: str | None) -> str | None:
-    """None for what banks write where there is none."""
-    text = (reference or "").strip()[:_REFERENCE_CHARS_MAX]
-    return None if text.upper() in _NO_REFERENCE else text
 
 
 def keyed(entry: BankEntry) -> BankEntry:

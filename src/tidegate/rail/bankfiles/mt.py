@@ -10,7 +10,8 @@ from typing import IO, NamedTuple
 
 from tidegate.bank_settings import StatementAccount
 from tidegate.core.bank_number import normal_account_number
-from tidegate.rail.bankfiles.key import given, keyed
+from tidegate.rail.bankfiles.identifier import given
+from tidegate.rail.bankfiles.key import keyed
 from tidegate.rail.bankfiles.model import (
     TRANSACTIONS_MAX,
     BankEntry,
