@@ -55,12 +55,22 @@ REHEARSED = {
 
 
 def test_live_mode_is_rehearsed_on_one_machine_only_with_emulated_rails() -> None:
-    assert from_environment(REHEARSED).base_url == "http://127.0.0.1:8080"
+    rehearsed = from_environment({**REHEARSED, "TIDEGATE_CONSOLE_URL": "http://localhost:8080"})
+    assert (rehearsed.base_url, rehearsed.console_address) == ("http://127.0.0.1:8080", "http://localhost:8080")
+    # Merchants' servers are on this machine too.
+    assert rehearsed.webhook_mode is Mode.SANDBOX
+    assert from_environment({**REHEARSED, "TIDEGATE_BASE_URL": "https://pay.example.com"}).webhook_mode is Mode.LIVE
     for change in (
         {"TIDEGATE_BASE_URL": "http://pay.example.com"},
         {"TIDEGATE_PAWAPAY_BASE_URL": "https://api.pawapay.io"},
     ):
         with pytest.raises(WrongSettings, match="TIDEGATE_BASE_URL must begin with https"):
+            from_environment({**REHEARSED, **change})
+    for change in (
+        {"TIDEGATE_CONSOLE_URL": "http://console.example.com"},
+        {"TIDEGATE_CONSOLE_URL": "http://localhost:8080", "TIDEGATE_PAWAPAY_BASE_URL": "https://api.pawapay.io"},
+    ):
+        with pytest.raises(WrongSettings, match="TIDEGATE_CONSOLE_URL must begin with https"):
             from_environment({**REHEARSED, **change})
 
 

@@ -108,7 +108,7 @@ class Runtime:
         return WebhookDeps(
             self.db,
             Vault(settings.encryption_keys),
-            Guard(settings.mode, settings.base_url, own_ports=settings.own_ports),
+            Guard(settings.webhook_mode, settings.base_url, own_ports=settings.own_ports),
         )
 
     def sender(self, meter: telemetry.Meter) -> Sender:

@@ -120,6 +120,18 @@ class Settings:
         return [(name, url) for name, url in named if url is not None]
 
     @property
+    def is_rehearsed(self) -> bool:
+        """Live mode tried on one machine: no payer comes from elsewhere, and no provider is called."""
+        of_rails: list[Any] = [getattr(self, name, None) for name in self.rails]
+        apis = [one.base_url for one in of_rails if hasattr(one, "base_url")]
+        return bool(apis) and all(is_loopback(url) for url in (self.base_url, *apis))
+
+    @property
+    def webhook_mode(self) -> Mode:
+        """By whose rules merchants' servers are called: in a rehearsal they are on this machine, as in a sandbox."""
+        return Mode.SANDBOX if self.is_rehearsed else self.mode
+
+    @property
     def own_ports(self) -> frozenset[int]:
         """The ports this service listens on; 0 is not a port."""
         return frozenset({self.port, self.metrics_port} - {0})
@@ -226,13 +238,17 @@ def _problems_in(settings: Settings) -> list[str]:
 
 def _problems_in_live(settings: Settings) -> list[str]:
     problems = []
-    if not settings.base_url.startswith("https://") and not _is_rehearsed(settings):
+    if not settings.base_url.startswith("https://") and not settings.is_rehearsed:
         problems.append(
             "TIDEGATE_BASE_URL must begin with https:// in live mode: links and keys travel over it. It may be http:// "
             "only on this machine, with every rail's API emulated there."
         )
-    if settings.console_url and not settings.console_url.startswith("https://"):
-        problems.append("TIDEGATE_CONSOLE_URL must begin with https:// in live mode: staff sign in there.")
+    is_rehearsed_here = settings.is_rehearsed and is_loopback(settings.console_url)
+    if settings.console_url and not settings.console_url.startswith("https://") and not is_rehearsed_here:
+        problems.append(
+            "TIDEGATE_CONSOLE_URL must begin with https:// in live mode: staff sign in there. It may be http:// only "
+            "on this machine, with every rail's API emulated there."
+        )
     if settings.database_url is None:
         problems.append("DATABASE_URL must be set in live mode: the embedded PostgreSQL has no backup and no standby.")
     elif (urlsplit(settings.database_url).password or "real") in _EXAMPLE_PASSWORDS:
@@ -260,13 +276,6 @@ def _problems_in_live(settings: Settings) -> list[str]:
             "the sandbox's own rail is refused in live mode."
         )
     return problems
-
-
-def _is_rehearsed(settings: Settings) -> bool:
-    """Live mode tried on one machine: no payer comes from elsewhere, and no provider is called."""
-    of_rails: list[Any] = [getattr(settings, name, None) for name in settings.rails]
-    apis = [one.base_url for one in of_rails if hasattr(one, "base_url")]
-    return bool(apis) and all(is_loopback(url) for url in (settings.base_url, *apis))
 
 
 def _is_encrypted_or_local(url: str) -> bool:

@@ -75,7 +75,7 @@ def running_settings() -> Settings:
 
 def webhook_deps_of(settings: Settings, db: Database) -> WebhookDeps:
     served = _as_served(settings)
-    guard = Guard(served.mode, served.base_url, own_ports=served.own_ports)
+    guard = Guard(served.webhook_mode, served.base_url, own_ports=served.own_ports)
     return WebhookDeps(db, Vault(_keys_of(settings)), guard)
 
 
