@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -88,9 +89,9 @@ def of_a_run(reference: str) -> bytes:
     return file.replace(b"<Refs><AcctSvcrRef>RUN<", f"<Refs><AcctSvcrRef>{reference}<".encode())
 
 
-def with_transaction_id(reference: str) -> bytes:
+def with_transaction_id(reference: str | None) -> bytes:
     """Which the payer's bank chooses: two banks may count alike."""
-    file = notice(entry(reference=reference, end_to_end_id=reference), id=reference)
+    file = notice(entry(reference=reference, end_to_end_id=reference or "INV-77"), id=reference or "S-1")
     return file.replace(b"</EndToEndId>", b"</EndToEndId><TxId>000001</TxId>")
 
 
@@ -103,6 +104,7 @@ def two_blocks() -> bytes:
 NEXT_DAY = DAY + timedelta(days=1)
 TEN, TWENTY = (entry(f"{n}.00", reference="X", end_to_end_id=f"E{n}") for n in (10, 20))
 SUM = without_details(camt_file(BATCH))
+SUM_ENTRY = SUM[SUM.index(b"<Ntry>") : SUM.index(b"</Ntry>") + len(b"</Ntry>")]
 # Of each: the files, what is recorded, and the entries that need a decision.
 CASES: dict[str, tuple[list[bytes], str, int]] = {
     "a batch divided by the notice": ([notice(BATCH), SUM], "30", 0),
@@ -124,7 +126,7 @@ CASES: dict[str, tuple[list[bytes], str, int]] = {
         [camt_file(PLAIN, account=VIRTUAL, sequence=3), camt_file(entry(reference=None), id="P", sequence=9)], "250", 0,
     ),
     "no reference, a copy with another number": (
-        [camt_file(PLAIN, sequence=7), camt_file(PLAIN, sequence=8, is_copy=True)], "250", 0,
+        [camt_file(PLAIN, sequence=7), camt_file(PLAIN, sequence=8, is_copy=True)], "250", 1,
     ),
     "no reference, two statements of a day without numbers": (
         [camt_file(PLAIN, id="S-1"), camt_file(PLAIN, id="S-2")], "250", 1,
@@ -140,7 +142,7 @@ CASES: dict[str, tuple[list[bytes], str, int]] = {
     "one UETR, and two references on one day": (
         [notice(entry(uetr=UETR)), camt_file(entry(uetr=UETR, reference="2"))], "250", 1,
     ),
-    "two of a run": ([of_a_run("T1"), of_a_run("T2")], "250", 1),
+    "two of a run": ([of_a_run("T1"), of_a_run("T2")], "500", 0),
     "equal references on two pages": (
         [camt_file(entry(end_to_end_id=f"E{n}"), sequence=7, page=n, is_last_page=n == 2) for n in (1, 2)], "250", 1,
     ),
@@ -150,14 +152,18 @@ CASES: dict[str, tuple[list[bytes], str, int]] = {
     ),
     "equal references together, then one of them": ([camt_file(TEN, TWENTY), camt_file(TWENTY)], "30", 0),
     "one identifier of payers' banks, other references": (
-        [with_transaction_id("R1"), with_transaction_id("R2")], "250", 1,
+        [with_transaction_id("R1"), with_transaction_id("R2")], "500", 0,
     ),
     "booked by the notice a day before": (
         [valued(notice(entry(day=DAY - timedelta(days=1))), "2026-11-14"),
-         camt_file(entry()).replace(b"<ValDt><Dt>2026-11-15", b"<ValDt><Dt>2026-11-14")], "250", 1,
+         valued(camt_file(entry()), "2026-11-14")], "250", 0,
+    ),
+    "booked by the notice a day before, and nothing else in common": (
+        [notice(entry(end_to_end_id=None, day=DAY - timedelta(days=1))),
+         valued(camt_file(entry(end_to_end_id=None)), "2026-11-14")], "250", 1,
     ),
     "a reference that counts from 1 each day": (
-        [camt_file(entry(reference="1", day=day)) for day in (DAY, NEXT_DAY)], "500", 0,
+        [camt_file(entry(reference="1", end_to_end_id=f"{day}", day=day)) for day in (DAY, NEXT_DAY)], "500", 0,
     ),
     "a reference that MT940 cuts": (
         [notice(entry(reference="2026111500017ABCDEF")), mt940_file(entry(reference="2026111500017ABC"))], "250", 1,
@@ -167,9 +173,49 @@ CASES: dict[str, tuple[list[bytes], str, int]] = {
     ),
     "undated, of another value date": ([undated(valued(notice(entry()), "2026-11-18")), camt_file(entry())], "250", 1),
     "undated, and dated on two days of one value date": (
-        [undated(valued(notice(entry()), "2026-11-16")), valued(camt_file(entry()), "2026-11-16"),
-         camt_file(entry(day=NEXT_DAY), id="S-2")], "250", 1,
+        [undated(valued(notice(entry(end_to_end_id=None)), "2026-11-16")),
+         valued(camt_file(entry(end_to_end_id=None)), "2026-11-16"),
+         camt_file(entry(end_to_end_id=None, day=NEXT_DAY), id="S-2")], "250", 1,
     ),
+    "an identifier in the notice alone, a reference in the statement": (
+        [with_transaction_id(None), camt_file(entry())], "250", 1,
+    ),
+    "a reference in the notice, and a statement with neither that nor details": (
+        [notice(entry()), without_details(camt_file(PLAIN))], "250", 1,
+    ),
+    "no reference in the statement, of another payer": (
+        [notice(entry()), camt_file(replace(PLAIN, end_to_end_id="E2"))], "500", 0,
+    ),
+    "no reference, beside one that both files have": (
+        [notice(entry()), camt_file(entry(), replace(PLAIN, end_to_end_id=None))], "500", 0,
+    ),
+    "booked and valued a day later": ([notice(entry(day=DAY - timedelta(days=1))), camt_file(entry())], "250", 1),
+    "no reference, and statements that are all numbered 0": (
+        [re.sub(rb":28C?:[^\r\n]*", b":28C:0", mt940_file(PLAIN, message_id=f"M-{n}")) for n in (1, 2)], "250", 1,
+    ),
+    "no reference, numbered 0, one after the other by their balances": (
+        [re.sub(rb":28C?:[^\r\n]*", b":28C:0", mt940_file(PLAIN, opening=Decimal(n))) for n in (100, 350)], "500", 0,
+    ),
+    "no reference, pages that are all marked as copies": (
+        [camt_file(PLAIN, sequence=7, page=page, is_copy=True) for page in (1, 2)], "500", 0,
+    ),
+    "no reference, a virtual number and two pages of the account": (
+        [camt_file(PLAIN, account=VIRTUAL), *(camt_file(PLAIN, id="P", sequence=9, page=page) for page in (1, 2))],
+        "250", 1,
+    ),
+    "a batch and its sum in one statement": ([camt_file(BATCH, entry("30.00"))], "60", 0),
+    "a batch, and its sum twice in a statement": (
+        [notice(BATCH), SUM.replace(b"</Ntry>", b"</Ntry>" + SUM_ENTRY)], "60", 0,
+    ),
+    "a reference, another payer's, and one without a payer between": (
+        [notice(replace(TEN, end_to_end_id=given), id=f"S-{given}") for given in ("A", None, "B")],
+        "10", 1,
+    ),
+    "the payer's account in its national form": ([notice(entry()), camt_file(entry(account="0417164300"))], "250", 0),
+    "another reference of the entry, and the same of the transaction": (
+        [notice(entry()).replace(b"</ValDt><AcctSvcrRef>", b"</ValDt><AcctSvcrRef>N"), camt_file(entry())], "250", 0,
+    ),
+    "details in the notice alone": ([notice(entry()), without_details(camt_file(entry()))], "250", 0),
     "a third file by a key of the second": (
         [notice(entry()), camt_file(entry(uetr=UETR)), notice(entry(uetr=UETR, reference=None))], "250", 0,
     ),

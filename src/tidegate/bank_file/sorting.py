@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from enum import Enum, auto
+from enum import IntEnum, auto
 
 import msgspec
 
 from tidegate.bank_settings import BankFilesSettings
 from tidegate.rail.bankfiles.arrival import first_look
 from tidegate.rail.bankfiles.identifier import given
-from tidegate.rail.bankfiles.key import CONTENT, CUT, LIKE, MT_REFERENCE_CHARS, UETR, VALUED, asked
+from tidegate.rail.bankfiles.key import CONTENT, CUT, MT_REFERENCE_CHARS, NEAR, UETR, VALUED, asked
 from tidegate.rail.bankfiles.model import BankEntry, FileKind
 
 
@@ -23,6 +23,10 @@ class KnownEntry(msgspec.Struct, frozen=True, kw_only=True):
     file_id: str
     state: str
     entry: BankEntry
+
+    @property
+    def place(self) -> tuple[str, int]:
+        return self.file_id, self.entry.number
 
     @property
     def root(self) -> str:
@@ -42,13 +46,18 @@ class KeptEntry(msgspec.Struct, frozen=True, kw_only=True):
     note: str | None
 
 
-class Verdict(Enum):
+class Verdict(IntEnum):
+    """On two entries. Of several, by several keys in common, the least counts."""
+
     SAME = auto()
-    OTHER = auto()
+    # They should be the same, and something speaks against it.
+    DOUBTED = auto()
+    # They may be the same, and nothing speaks against it.
     UNSURE = auto()
-
-
-_BY_SHEET = {True: Verdict.OTHER, False: Verdict.SAME, None: Verdict.UNSURE}
+    # They are not, and neither is it the same as what that one repeats.
+    OTHER = auto()
+    # They have nothing to do with each other.
+    STRANGE = auto()
 
 
 class Sorting:
@@ -59,6 +68,8 @@ class Sorting:
         self._file_id = file_id
         self._kind = kind
         self._known: defaultdict[str, list[KnownEntry]] = defaultdict(list)
+        # Those that a binding statement has, by their roots.
+        self._stated: set[str] = set()
         # Those that were kept before the reading was interrupted, by number.
         self._kept: dict[int, KnownEntry] = {}
         # Statements of this file, and what they repeat: each entry once.
@@ -67,6 +78,7 @@ class Sorting:
     def sort(self, entries: Sequence[BankEntry], known: Iterable[KnownEntry]) -> list[KeptEntry]:
         """`known` has all that share a key with one of these: recorded ones first, then repeats, then problems."""
         self._known.clear()
+        self._stated.clear()
         self._kept.clear()
         for one in known:
             if one.file_id == self._file_id and one.entry.number >= entries[0].number:
@@ -78,6 +90,8 @@ class Sorting:
     def _add(self, known: KnownEntry) -> None:
         for key in known.entry.keys:
             self._known[key].append(known)
+        if known.entry.is_stated:
+            self._stated.add(known.root)
 
     def _sorted(self, entry: BankEntry) -> KeptEntry:
         kept = self._kept.get(entry.number)
@@ -96,101 +110,117 @@ class Sorting:
     def _compared(self, made: KeptEntry) -> KeptEntry:
         entry = made.entry
         alike = [(key, one) for key in asked(entry) for one in self._known.get(key, ())]
-        unsure: KnownEntry | None = None
-        for key, one in alike:
+        free = [(key, one) for key, one in alike if not self._is_taken(one, entry)]
+        of_each: dict[tuple[str, int], Verdict] = {}
+        for key, one in free:
             verdict = self._verdict(key, one, entry)
-            if verdict is Verdict.SAME and (entry.statement, one.root) not in self._repeated:
-                again = msgspec.structs.replace(entry, repeats=one.root)
-                return KeptEntry(entry=again, state="repeat", note=f"the same as {one}")
-            if verdict is Verdict.UNSURE and unsure is None:
-                unsure = one
-        whole = self._sum_of_parts(entry, [one for _, one in alike])
-        if whole is not None:
-            again = msgspec.structs.replace(entry, repeats=whole.root)
-            return KeptEntry(entry=again, state="repeat", note=f"the sum of a batch with {whole}")
-        if unsure is not None:
-            return KeptEntry(entry=entry, state="problem", note=self._doubt(unsure, entry))
+            of_each[one.place] = min(verdict, of_each.get(one.place, verdict))
+        found: dict[str, set[Verdict]] = defaultdict(set)
+        for _, one in free:
+            found[one.root].add(of_each[one.place])
+        first = {one.root: one for _, one in reversed(free)}
+        for root, verdicts in found.items():
+            if Verdict.SAME in verdicts and not verdicts & {Verdict.DOUBTED, Verdict.OTHER}:
+                return _repeat(entry, first[root], f"the same as {first[root]}")
+        batch = self._batch_of(entry, [one for _, one in free])
+        if batch:
+            self._repeated.update((entry.statement, one.root) for one in batch)
+            return _repeat(entry, batch[0], f"the sum of a batch with {batch[0]}")
+        for root, verdicts in found.items():
+            is_one_of_them = bool(verdicts & {Verdict.SAME, Verdict.DOUBTED})
+            if is_one_of_them or (Verdict.UNSURE in verdicts and Verdict.OTHER not in verdicts):
+                return KeptEntry(entry=entry, state="problem", note=self._doubt(first[root], entry))
         return msgspec.structs.replace(made, entry=_numbered(entry, [one.entry for _, one in alike]))
+
+    def _is_taken(self, known: KnownEntry, entry: BankEntry) -> bool:
+        """In the same statement, or repeated by another entry of it."""
+        is_beside = known.file_id == self._file_id and known.entry.statement == entry.statement
+        return is_beside or (entry.statement, known.root) in self._repeated
 
     def _verdict(self, key: str, known: KnownEntry, entry: BankEntry) -> Verdict:
         other = known.entry
-        if known.file_id == self._file_id and other.statement == entry.statement:
-            return Verdict.OTHER
-        if key.startswith((CONTENT, LIKE)):
-            return self._by_content(other, entry)
+        if key.startswith((CONTENT, NEAR)):
+            return self._by_content(key, known, entry)
+        if _references_differ(other, entry):
+            return Verdict.DOUBTED if key.startswith(UETR) else Verdict.OTHER
+        is_strong = key.startswith(UETR) or (not key.startswith((VALUED, CUT)) and _is_of_one_day(other, entry))
         if self._is_contradicted(other, entry):
-            # By a reference of another day, or one that was cut, it is then another transaction.
-            is_of_one_day = not key.startswith((VALUED, CUT)) and _is_of_one_day(other, entry)
-            return Verdict.UNSURE if is_of_one_day or key.startswith(UETR) else Verdict.OTHER
-        return self._by_reference(key, known, entry)
+            return Verdict.DOUBTED if is_strong else Verdict.OTHER
+        return self._by_reference(key, other, entry, is_strong=is_strong)
 
-    def _by_reference(self, key: str, known: KnownEntry, entry: BankEntry) -> Verdict:
+    @staticmethod
+    def _by_reference(key: str, other: BankEntry, entry: BankEntry, *, is_strong: bool) -> Verdict:
         """Of entries that do not contradict each other."""
-        other = known.entry
-        if key.startswith(CUT) or (other.part is None) is not (entry.part is None):
-            is_same = other.own_reference is not None and other.own_reference == entry.own_reference
-            return Verdict.SAME if is_same else Verdict.UNSURE
-        if key.startswith(UETR) or _is_of_one_day(other, entry):
-            return Verdict.UNSURE if self._is_repeated_on_another_day(known, entry) else Verdict.SAME
-        is_near = key.startswith(VALUED) or other.is_dated is not entry.is_dated
-        return Verdict.UNSURE if is_near else Verdict.OTHER
+        is_divided = (other.part is None) is not (entry.part is None)
+        if key.startswith(UETR) or (other.own_reference and other.own_reference == entry.own_reference):
+            is_divided = False
+        if is_divided or key.startswith(CUT):
+            return Verdict.UNSURE
+        if is_strong:
+            # A reference that a bank has given twice.
+            is_twice = other.is_stated and entry.is_stated and _is_on_another_sheet(other, entry)
+            return Verdict.DOUBTED if is_twice else Verdict.SAME
+        if key.startswith(VALUED):
+            return Verdict.SAME if _agree(other, entry) else Verdict.DOUBTED
+        if other.is_dated is not entry.is_dated:
+            return Verdict.UNSURE
+        is_one_payment = _text(given(other.end_to_end_id)) == _text(given(entry.end_to_end_id)) != ""
+        return Verdict.UNSURE if is_one_payment else Verdict.STRANGE
 
-    def _by_content(self, other: BankEntry, entry: BankEntry) -> Verdict:
+    def _by_content(self, key: str, known: KnownEntry, entry: BankEntry) -> Verdict:
+        other = known.entry
         if self._is_contradicted(other, entry):
             return Verdict.OTHER
-        if other.has_reference or entry.has_reference:
-            return Verdict.UNSURE
-        if other.sheet is None or entry.sheet is None or other.family != entry.family:
-            return Verdict.SAME
-        return _BY_SHEET[entry.sheet.is_another_than(other.sheet)]
+        is_another = _is_on_another_sheet(other, entry) if other.is_stated and entry.is_stated else False
+        if is_another:
+            return Verdict.OTHER
+        if key.startswith(NEAR):
+            # What a notice told and a statement has too is not what the statement has besides.
+            return Verdict.STRANGE if known.root in self._stated and not other.is_stated else Verdict.UNSURE
+        is_plain = not other.has_reference and not entry.has_reference
+        return Verdict.SAME if is_plain and is_another is False else Verdict.UNSURE
 
     def _is_contradicted(self, other: BankEntry, entry: BankEntry) -> bool:
         """They say different things about what both name. Formats write names and accounts differently."""
-        if _money(other) != _money(entry) or self._names_another_number(other, entry):
+        if (
+            _money(other) != _money(entry)
+            or self._names_another_number(other, entry)
+            or _differ(other.uetr, entry.uetr)
+        ):
             return True
-        references = [
-            (other.own_reference, entry.own_reference),
-            (other.entry_reference, entry.entry_reference),
-        ]
         if other.family != entry.family:
-            return any(one and two and one[:MT_REFERENCE_CHARS] != two[:MT_REFERENCE_CHARS] for one, two in references)
-        facts = [
-            *references,
-            (other.uetr, entry.uetr),
-            (given(other.end_to_end_id), given(entry.end_to_end_id)),
-            (other.counterparty.account_number, entry.counterparty.account_number),
-        ]
-        return any(one and two and one != two for one, two in facts)
+            return False
+        return (
+            _differ(_text(given(other.end_to_end_id)), _text(given(entry.end_to_end_id)))
+            or not _is_one_account(other.counterparty.account_number, entry.counterparty.account_number)
+            or (
+                _differ(_text(other.counterparty.name), _text(entry.counterparty.name))
+                and _differ(_text(other.remittance), _text(entry.remittance))
+            )
+        )
 
     def _names_another_number(self, other: BankEntry, entry: BankEntry) -> bool:
-        return len({self._virtual(other), self._virtual(entry)} - {None}) > 1
+        return _differ(self._virtual(other), self._virtual(entry))
 
     def _virtual(self, entry: BankEntry) -> str | None:
         account = self._settings.account_of(entry.account)
         return entry.destination if account and entry.destination in account.virtual_numbers else None
 
-    def _is_repeated_on_another_day(self, known: KnownEntry, entry: BankEntry) -> bool:
-        """One without a booking date is the same as one of two days, not of both."""
-        return not known.entry.is_dated and any(
-            one.root == known.root and one.entry.is_dated and one.entry.booked_on != entry.booked_on
-            for key in entry.keys
-            for one in self._known.get(key, ())
-        )
-
-    def _sum_of_parts(self, entry: BankEntry, alike: Sequence[KnownEntry]) -> KnownEntry | None:
-        """A batch that another file divides: one of its parts, when they make the whole."""
-        if entry.part is not None or entry.entry_reference is None:
-            return None
-        batches: defaultdict[tuple[str, int], dict[int, KnownEntry]] = defaultdict(dict)
-        for one in alike:
-            if one.entry.part is not None and one.entry.entry_reference == entry.entry_reference:
-                batches[one.file_id, one.entry.statement][one.entry.number] = one
-        for parts in batches.values():
-            first = next(iter(parts.values()))
-            is_whole = sum(one.entry.amount for one in parts.values()) == entry.amount
-            if is_whole and first.entry.currency == entry.currency and _is_of_one_day(first.entry, entry):
-                return first
-        return None
+    @staticmethod
+    def _batch_of(entry: BankEntry, alike: Sequence[KnownEntry]) -> list[KnownEntry]:
+        """Transactions that other files have singly, when they make this entry, which is not divided."""
+        if entry.part is not None or entry.own_reference or entry.entry_reference is None:
+            return []
+        parts = {
+            one.root: one
+            for one in reversed(alike)
+            if one.entry.entry_reference == entry.entry_reference
+            and (one.entry.part is not None or one.entry.own_reference)
+            and one.entry.currency == entry.currency
+            and _is_of_one_day(one.entry, entry)
+        }
+        is_whole = sum(one.entry.amount for one in parts.values()) == entry.amount
+        return list(parts.values()) if is_whole and len(parts) > 1 else []
 
     def _doubt(self, known: KnownEntry, entry: BankEntry) -> str:
         other = known.entry
@@ -205,6 +235,10 @@ class Sorting:
         return f"it may be {known}: they have something in common, and not all"
 
 
+def _repeat(entry: BankEntry, known: KnownEntry, note: str) -> KeptEntry:
+    return KeptEntry(entry=msgspec.structs.replace(entry, repeats=known.root), state="repeat", note=note)
+
+
 def _numbered(entry: BankEntry, alike: Iterable[BankEntry]) -> BankEntry:
     """With a name that none of these has: a bank may give its reference twice."""
     name, *others = entry.keys
@@ -217,8 +251,42 @@ def _money(entry: BankEntry) -> tuple[object, str]:
     return entry.amount, entry.currency
 
 
+def _text(text: str | None) -> str:
+    return "".join((text or "").casefold().split())
+
+
+def _differ(one: str | None, two: str | None) -> bool:
+    """Both are given, and are not the same."""
+    return bool(one and two and one != two)
+
+
+def _is_one_account(one: str | None, two: str | None) -> bool:
+    """A national number is the end of the IBAN."""
+    return not one or not two or one.endswith(two) or two.endswith(one)
+
+
+def _references_differ(other: BankEntry, entry: BankEntry) -> bool:
+    """Those of the transaction decide, where both have one; MT has one alone, and cuts it."""
+    if other.own_reference and entry.own_reference:
+        return other.own_reference != entry.own_reference
+    here = {text[:MT_REFERENCE_CHARS] for text in (entry.own_reference, entry.entry_reference) if text}
+    there = {text[:MT_REFERENCE_CHARS] for text in (other.own_reference, other.entry_reference) if text}
+    return bool(here and there and not here & there)
+
+
+def _agree(other: BankEntry, entry: BankEntry) -> bool:
+    """The payer and the payment's own number are given in both, and the same."""
+    accounts = (other.counterparty.account_number, entry.counterparty.account_number)
+    numbers = (_text(given(other.end_to_end_id)), _text(given(entry.end_to_end_id)))
+    return None not in accounts and _is_one_account(*accounts) and numbers[0] == numbers[1] != ""
+
+
 def _is_of_one_day(other: BankEntry, entry: BankEntry) -> bool:
     """By the booking dates; where one is missing, by the value dates."""
     if other.booked_on == entry.booked_on:
         return True
     return other.is_dated is not entry.is_dated and other.valued_on == entry.valued_on
+
+
+def _is_on_another_sheet(other: BankEntry, entry: BankEntry) -> bool | None:
+    return entry.sheet.is_another_than(other.sheet) if other.family == entry.family else False

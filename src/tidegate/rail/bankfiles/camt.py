@@ -98,7 +98,8 @@ class _Reader:
             header = header_of(node, self._block)
             page = _page(node, f"{self._block}Pgntn") or self._message_page
             account = self._named(header.account)
-            self._open = _OpenStatement(self._statement, self._message_id, header, account, page)
+            is_binding = kind_of(self._message).is_statement
+            self._open = _OpenStatement(self._statement, self._message_id, header, account, page, is_binding=is_binding)
         return self._open
 
     def _entries(self, entry: Node, statement: _OpenStatement) -> Iterator[BankEntry]:
@@ -122,16 +123,18 @@ class _Reader:
 class _OpenStatement:
     def __init__(
         self, number: int, message_id: str, header: BlockHeader, account: StatementAccount,
-        page: tuple[int, bool] | None,
+        page: tuple[int, bool] | None, *, is_binding: bool,
     ) -> None:  # fmt: skip
         self.number = number
         self.message_id = message_id
         self.header = header
         self.page = page
         self.account = account
+        self.is_binding = is_binding
         self.sheet = Sheet(
-            account=account.number, id=header.id, sequence=header.sequence, page=page[0] if page else None
-        )
+            account=account.number, id=header.id, sequence=header.sequence, page=page[0] if page else None,
+            opening=header.opening, is_copy=header.is_copy,
+        )  # fmt: skip
         self.total = Decimal(0)
         self.entries = 0
 
@@ -216,7 +219,8 @@ def _entry(
             valued_on=date_in(entry, "ValDt") or booked_on,
             account=account.physical,
             destination=(account.virtual or _account(own, "CdtrAcct")) if is_credit else None,
-            sheet=None if statement.header.is_copy else statement.sheet,
+            sheet=statement.sheet,
+            is_stated=statement.is_binding,
             own_reference=given(ids["AcctSvcrRef"]),
             entry_reference=given(text_at(entry, "AcctSvcrRef")),
             part=part,

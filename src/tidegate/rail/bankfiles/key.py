@@ -1,7 +1,7 @@
-"""The keys of a transaction, by which it is found again in other files.
+"""The keys of a transaction, by which entries like it are found in other files.
 
-The first names it: the bank's own reference of the transaction, or of the entry that holds it, on its booking day. One
-key in common makes two entries alike; whether they are the same is for what they say (bank_file/sorting.py).
+The first names it: the bank's own reference of the transaction, or of the entry that holds it, on its booking day. What
+two entries with a key in common are to each other is for what they say (bank_file/sorting.py).
 """
 
 from __future__ import annotations
@@ -13,22 +13,25 @@ import msgspec
 
 from tidegate.rail.bankfiles.model import BankEntry
 
-UETR = "uetr/"
-VALUED, CUT, CONTENT, LIKE = "valued/", "cut/", "content/", "like/"
-# Before and after the value date: the booking days that an entry without one may have.
-DAYS_AROUND = 5
+UETR, VALUED, CUT, CONTENT, NEAR = "uetr/", "valued/", "cut/", "content/", "near/"
 # Of a reference in MT940; camt has longer ones.
 MT_REFERENCE_CHARS = 16
+# Before and after the value date: the booking days that an entry without one may have.
+_DAYS_WITHOUT_A_DATE = 5
+# A weekend: the days between the bookings of one transaction in two files.
+_DAYS_BETWEEN = 3
+# Own, entry's, transaction's identifier, UETR: all sets of what a file may give.
+_ALL_GIVEN = tuple("".join(one for bit, one in enumerate("oetu") if number >> bit & 1) for number in range(16))
 
 
 def keyed(entry: BankEntry) -> BankEntry:
-    """With its keys. The last is that of its content."""
-    place = f"{entry.account}/{_side(entry)}"
-    at = f"{entry.booked_on}/{place}"
-    references = [one for one in (entry.own_reference, entry.entry_reference, entry.transaction_id) if one]
-    digest = _digest(entry)
+    """With its keys."""
+    place, at = _place(entry), f"{entry.booked_on}/{_place(entry)}"
+    references = _references(entry)
+    content = [_content(entry, _given(entry)), _near(entry, entry.booked_on, is_referenced=bool(references))]
     if not references and not entry.uetr:
-        return msgspec.structs.replace(entry, keys=(f"{at}/h:{digest}", f"{CONTENT}{at}/{digest}"), has_reference=False)
+        name = f"{at}/h:{_digest(entry)}"
+        return msgspec.structs.replace(entry, keys=(name, *content), has_reference=False)
     keys = []
     if entry.part and entry.entry_reference and not entry.own_reference:
         keys.append(f"{at}/{entry.entry_reference}#{entry.part}")
@@ -37,19 +40,29 @@ def keyed(entry: BankEntry) -> BankEntry:
         keys.append(f"{UETR}{_side(entry)}/{entry.uetr}")
     for text in references:
         keys.append(f"{VALUED}{entry.valued_on}/{place}/{text}")
-        keys += [f"{day}/{place}/{text}" for day in _other_days(entry)]
+        if not entry.is_dated:
+            keys += [f"{day}/{place}/{text}" for day in _around(entry.booked_on, _DAYS_WITHOUT_A_DATE)]
         if _may_be_cut(entry, text):
             keys.append(f"{CUT}{at}/{text[:MT_REFERENCE_CHARS]}")
-    content = f"{LIKE if references else CONTENT}{at}/{digest}"
-    return msgspec.structs.replace(entry, keys=tuple(dict.fromkeys([*keys, content])))
+    return msgspec.structs.replace(entry, keys=tuple(dict.fromkeys([*keys, *content])))
 
 
 def asked(entry: BankEntry) -> list[str]:
-    """Keys by which entries like this one are looked for: of equal content only where one of them has no reference."""
-    *others, own = entry.keys
-    content = own.removeprefix(LIKE).removeprefix(CONTENT)
-    alike = [CONTENT + content] if own.startswith(LIKE) else [CONTENT + content, LIKE + content]
-    return [*others, *alike] if entry.has_reference else alike
+    """Keys by which entries like this one are looked for.
+
+    Beside its own: its references on near days; the same content under none of the same identifiers; and, where one of
+    the two has no reference, the same amount.
+    """
+    place, own = _place(entry), _given(entry)
+    references = _references(entry)
+    days = _around(entry.booked_on, _DAYS_BETWEEN)
+    keys = [key for key in entry.keys if not key.startswith((CONTENT, NEAR))] if entry.has_reference else []
+    keys += [f"{day}/{place}/{text}" for text in references for day in days]
+    keys += [_content(entry, given) for given in _ALL_GIVEN if not set(given) & set(own)]
+    keys.append(_near(entry, entry.booked_on, is_referenced=False))
+    if not references:
+        keys += [_near(entry, day, is_referenced=True) for day in _around(entry.booked_on, 1)]
+    return list(dict.fromkeys(keys))
 
 
 def shown(entry: BankEntry) -> list[str]:
@@ -57,18 +70,39 @@ def shown(entry: BankEntry) -> list[str]:
     return [key for key in entry.keys if key.startswith((f"{entry.booked_on}/", UETR))]
 
 
+def _references(entry: BankEntry) -> list[str]:
+    given = (entry.own_reference, entry.entry_reference, entry.transaction_id)
+    return list(dict.fromkeys(one for one in given if one))
+
+
+def _given(entry: BankEntry) -> str:
+    given = {"o": entry.own_reference, "e": entry.entry_reference, "t": entry.transaction_id, "u": entry.uetr}
+    return "".join(kind for kind, text in given.items() if text)
+
+
 def _may_be_cut(entry: BankEntry, text: str) -> bool:
     return len(text) == MT_REFERENCE_CHARS if entry.family == "mt" else len(text) > MT_REFERENCE_CHARS
 
 
-def _other_days(entry: BankEntry) -> list[date]:
-    if entry.is_dated:
-        return []
-    return [entry.booked_on + timedelta(days) for days in range(-DAYS_AROUND, DAYS_AROUND + 1)]
+def _around(day: date, count: int) -> list[date]:
+    return [day + timedelta(days) for days in range(-count, count + 1)]
 
 
 def _side(entry: BankEntry) -> str:
     return "C" if entry.is_credit else "D"
+
+
+def _place(entry: BankEntry) -> str:
+    return f"{entry.account}/{_side(entry)}"
+
+
+def _content(entry: BankEntry, given: str) -> str:
+    return f"{CONTENT}{given or '-'}/{entry.booked_on}/{_place(entry)}/{_digest(entry)}"
+
+
+def _near(entry: BankEntry, day: date, *, is_referenced: bool) -> str:
+    amount = f"{entry.amount.normalize():f}{entry.currency}"
+    return f"{NEAR}{'r' if is_referenced else '-'}/{day}/{_place(entry)}/{amount}"
 
 
 def _digest(entry: BankEntry) -> str:

@@ -35,24 +35,30 @@ class FileRefused(Exception):
     """The file is not read at all; the message says what is wrong, and where."""
 
 
-class Sheet(msgspec.Struct, frozen=True, kw_only=True):
+class Sheet(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The page of a statement that an entry stands on."""
 
     account: str
     id: str
-    sequence: int | None
-    page: int | None
+    sequence: int | None = None
+    page: int | None = None
+    opening: Decimal | None = None
+    is_copy: bool = False
 
     def is_another_than(self, other: Sheet) -> bool | None:
         """Whether they hold other entries; None where it cannot be known. A repetition does not."""
         if self.account != other.account:
             return False
-        if self.sequence is None or other.sequence is None:
-            if self.id != other.id:
-                return None
-        elif self.sequence != other.sequence:
+        # Some banks write 0 into all of them.
+        numbers = (self.sequence or None, other.sequence or None)
+        if None not in numbers and numbers[0] != numbers[1]:
+            return None if self.is_copy or other.is_copy else True
+        is_numbered_alike = self.id == other.id or None not in numbers
+        if is_numbered_alike and None not in (self.page, other.page) and self.page != other.page:
             return True
-        return None not in (self.page, other.page) and self.page != other.page
+        if None not in (self.opening, other.opening) and self.opening != other.opening:
+            return True
+        return None if self.id != other.id and not (self.is_copy or other.is_copy) else False
 
 
 class BankEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -82,8 +88,9 @@ class BankEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     account: str
     # The account that a credit was sent to, where the bank names it: a virtual number or a strange one.
     destination: str | None = None
-    # None on a page that the bank calls a copy.
-    sheet: Sheet | None = None
+    sheet: Sheet
+    # Of a closed day, which is binding.
+    is_stated: bool
     # The bank's reference of the transaction, and of the entry that holds it; which part of a batch it is, from 1.
     own_reference: str | None = None
     entry_reference: str | None = None

@@ -161,8 +161,8 @@ class _Message:
         self._statement = statement
         self._number = number
         self._account = named(normal_account_number(self._text("25")))
-        self._sheet = self._sheet_of()
         self._opening = self._balance("60F") or self._balance("60M")
+        self._sheet = self._sheet_of()
         self._closing = self._balance("62F") or self._balance("62M")
         self._currency = self._opening[1] if self._opening else self._floor_currency()
         self._total = Decimal(0)
@@ -233,6 +233,7 @@ class _Message:
                 account=self._account.physical,
                 destination=self._account.virtual if is_credit else None,
                 sheet=self._sheet,
+                is_stated=self._opening is not None,
                 entry_reference=given(found["bank"]),
                 end_to_end_id=told.end_to_end_id or (own if own not in ("NONREF", "EREF", "") else None),
                 counterparty=told.party,
@@ -248,6 +249,7 @@ class _Message:
             id=f"{self._text('20')}/{number.text.strip() if number else ''}",
             sequence=int(found["number"]) if found else None,
             page=int(found["page"]) if found and found["page"] else None,
+            opening=self._opening[0] if self._opening else None,
         )
 
     def _closed(self) -> BankStatement:
