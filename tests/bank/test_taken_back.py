@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from bank.world import ADA, BankWorld
-from bank_file_maker import DAY, camt_file, entry, mt940_file
+from bank_file_maker import ACCOUNT, DAY, camt_file, entry, mt940_file
 from build import Shop
-from tidegate.bank_file import decide, imports, record
+from tidegate.bank_file import decide, imports, record, store
 from tidegate.runtime import Runtime
 
 UETR = "255ae394-9965-4438-ac86-f406feada396"
@@ -85,6 +85,68 @@ async def test_the_identifier_of_the_payers_bank_goes_before_the_payers(bank: Ba
     await bank.bring(with_transaction_id(reversal_file(account=None), "T-2"))
     [transaction_id] = await taken_back(bank)
     assert transaction_id.endswith("T-2")
+
+
+@pytest.mark.parametrize(
+    ("back", "is_found"),
+    [
+        ({"account": None, "end_to_end_id": "NOT-PROVIDED", "amount": BACK.amount / 2}, True),
+        # The parties of the credit, as they were.
+        ({"account": ACCOUNT}, True),
+        ({"name": "Omega BV", "account": "NL26VAYB8060476890"}, False),
+        ({"end_to_end_id": "OTHER"}, False),
+    ],
+)
+async def test_the_identifier_of_the_payers_bank_does_not_go_before_what_contradicts_it(
+    bank: BankWorld, back: dict[str, Any], is_found: bool
+) -> None:
+    number = await bank.account()
+    await bank.bring(with_transaction_id(camt_file(entry(destination=number)), "000001"))
+    await bank.bring(with_transaction_id(reversal_file(**back), "000001"))
+    assert len(await taken_back(bank)) == is_found
+    assert (await only_entry(bank, is_credit=False))["awaits_credit"] is not is_found
+
+
+async def test_two_reversals_take_two_equal_credits_back_whichever_comes_first(bank: BankWorld) -> None:
+    number = await bank.account()
+    await bank.bring(camt_file(entry(destination=number, reference="A")))
+    await bank.bring(camt_file(BACK, replace(BACK, reference="REV-2"), id="S-2", message_id="M-2"))
+    assert len(await taken_back(bank)) == 1
+    debits = await bank.admin.fetch("SELECT state, awaits_credit FROM bank_entry WHERE NOT is_credit ORDER BY state")
+    assert [tuple(one) for one in debits] == [("done", False), ("problem", True)]
+    await bank.bring(camt_file(entry(destination=number, reference="B"), id="S-3", message_id="M-3"))
+    assert sorted(key[-2:] for key in await taken_back(bank)) == ["/A", "/B"]
+    assert await bank.states() == ["done"] * 4
+
+
+async def test_a_second_debit_of_a_credit_is_not_recorded_by_decision(bank: BankWorld) -> None:
+    await bank.bring(camt_file(entry(destination=await bank.account(), uetr=UETR)))
+    await bank.bring(reversal_file(uetr=UETR))
+    # Under the same reference; the bank says that it is another one.
+    await bank.bring(camt_file(replace(BACK, uetr=UETR, amount=BACK.amount / 2), id="S-3", message_id="M-3"))
+    second = await bank.admin.fetchrow("SELECT * FROM bank_entry WHERE state = 'problem'")
+    await record_by_hand(bank, second, "a second debit")
+    after = await bank.admin.fetchrow("SELECT * FROM bank_entry WHERE state = 'problem'")
+    assert after["note"].endswith("a second debit; the bank takes money back; no credit of ours fit it")
+
+
+async def test_an_interrupted_reversal_keeps_its_credit(bank: BankWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    number, real = await bank.account(), store.end_entry
+    await bank.bring(camt_file(entry(destination=number, reference="A")))
+
+    async def dies(*_: Any, **__: Any) -> None:
+        raise ConnectionError("killed")
+
+    monkeypatch.setattr(store, "end_entry", dies)
+    await bank.bring(reversal_file())
+    monkeypatch.setattr(store, "end_entry", real)
+    await bank.bring(camt_file(entry(destination=number, reference="B"), id="S-3", message_id="M-3"))
+    await bank.admin.execute("DELETE FROM leased_work")
+    await bank.record()
+    [transaction_id] = await taken_back(bank)
+    found = await only_entry(bank, is_credit=False)
+    assert (found["state"], found["note"]) == ("done", f"takes back {transaction_id}")
+    assert transaction_id.endswith("/A")
 
 
 async def test_an_mt_reversal_names_the_payers_account(bank: BankWorld) -> None:

@@ -132,7 +132,7 @@ async def test_a_reversal_in_a_file_finds_its_credit_without_reading_the_account
     grown: tuple[Any, Database, str],
 ) -> None:
     admin, _, _ = grown
-    asked = ("DE89", "EUR", None, None, "E-7", date(2026, 11, 16), Decimal(1), "NL91")
+    asked = ("DE89", "EUR", None, None, "E-7", date(2026, 11, 16), Decimal(1), "NL91", "g", 1)
     assert [row["key"] for row in await admin.fetch(bank_file_store.CREDITS_LIKE, *asked)] == ["k-7"]
     assert await blocks_read(admin, bank_file_store.CREDITS_LIKE, *asked) < BLOCKS_MAX
     assert await blocks_read(admin, bank_file_store.JUDGE_AGAIN, "DE89", ["E-7"]) < BLOCKS_MAX

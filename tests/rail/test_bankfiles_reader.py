@@ -159,6 +159,14 @@ NL12
     assert statements_in(lines.encode())[0].is_complete
 
 
+@pytest.mark.parametrize("word", ["KREF+", "KREF", "EREF+", "NONREF", "NOT-PROVIDED", "not provided", "NOTPROVIDED"])
+def test_a_word_in_the_place_of_an_identifier_is_none(word: str) -> None:
+    plain = mt940_file(entry(end_to_end_id=None))
+    own = plain.replace(b"NONREF", word.encode())
+    details = plain.replace(b"?20", f"?20EREF+{word}SVWZ+".encode(), 1)
+    assert [one.end_to_end_id for file in (own, details) for one in entries_in(file)] == [None, None]
+
+
 BOMB = (
     b'<?xml version="1.0"?><!DOCTYPE Document [<!ENTITY a0 "aaaaaaaaaa">'
     + b"".join(b'<!ENTITY a%d "%s">' % (n, b"&a%d;" % (n - 1) * 10) for n in range(1, 10))

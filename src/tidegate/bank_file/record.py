@@ -9,6 +9,7 @@ import msgspec
 
 from tidegate.bank_file import payout_store, store
 from tidegate.bank_file.payout_store import ProposedPayout
+from tidegate.bank_file.taken_back import fitting
 from tidegate.bank_settings import BankFilesSettings
 from tidegate.core.clock import Clock
 from tidegate.core.money import Money
@@ -55,7 +56,7 @@ async def _record(deps: PaymentDeps, settings: BankFilesSettings, clock: Clock, 
         entry = await store.find_to_record(tx, file_id, int(number))
     if entry is None:
         return False
-    outcome = await _judge(deps, settings, entry)
+    outcome = await _judge(deps, settings, file_id, entry)
     if outcome.event is not None:
         # By reference to the file: the entry's own bytes are kept with it, once.
         body = msgspec.json.encode({"file": file_id, "entry": entry.number})
@@ -69,7 +70,7 @@ async def _end(deps: PaymentDeps, file_id: str, entry: BankEntry, outcome: Recor
     async with deps.db.transaction() as tx:
         if outcome.awaits_credit:
             await store.lock_for_reversal(tx)
-            if await store.list_credits_like(tx, entry):
+            if fitting(entry, await store.list_credits_like(tx, file_id, entry)):
                 # Recorded a moment ago; the next round judges again.
                 return
         elif entry.is_credit:
@@ -82,7 +83,7 @@ async def _end(deps: PaymentDeps, file_id: str, entry: BankEntry, outcome: Recor
             await store.judge_again(tx, entry)
 
 
-async def _judge(deps: PaymentDeps, settings: BankFilesSettings, entry: BankEntry) -> RecordedAs:
+async def _judge(deps: PaymentDeps, settings: BankFilesSettings, file_id: str, entry: BankEntry) -> RecordedAs:
     account, amount = settings.account_of(entry.account), arrival.money_of(entry)
     if account is None or isinstance(amount, str):
         return RecordedAs(state="problem", note=str(amount) if account else f"{entry.account} is not ours any more")
@@ -94,7 +95,7 @@ async def _judge(deps: PaymentDeps, settings: BankFilesSettings, entry: BankEntr
     if payout is not None and not entry.is_reversal:
         return await _paid_out(deps, payout, entry, amount)
     if entry.is_reversal or entry.is_return:
-        return await _taken_back(deps, entry, amount)
+        return await _taken_back(deps, file_id, entry, amount)
     return RecordedAs(state="ignored", note="a debit that is none of our payments, such as the bank's charges")
 
 
@@ -116,9 +117,12 @@ async def _paid_out(deps: PaymentDeps, payout: ProposedPayout, entry: BankEntry,
     return RecordedAs(state="done", note=f"pays {reference}", event=event)
 
 
-async def _taken_back(deps: PaymentDeps, entry: BankEntry, amount: Money) -> RecordedAs:
-    async with deps.db.connection() as tx:
-        found = await store.list_credits_like(tx, entry)
+async def _taken_back(deps: PaymentDeps, file_id: str, entry: BankEntry, amount: Money) -> RecordedAs:
+    async with deps.db.transaction() as tx:
+        await store.lock_for_reversal(tx)
+        found = fitting(entry, await store.list_credits_like(tx, file_id, entry))
+        if len(found) == 1:
+            await store.take_back(tx, file_id, entry.number, key=found[0].key)
     if len(found) != 1:
         why = f"the bank takes money back; {'several credits' if found else 'no credit'} of ours fit it"
         return RecordedAs(state="problem", note=why, awaits_credit=not found)

@@ -9,6 +9,7 @@ import msgspec
 
 from tidegate.bank_file.model import ImportedFile
 from tidegate.bank_file.sorting import KeptEntry, KnownEntry
+from tidegate.bank_file.taken_back import CreditFound
 from tidegate.infra.db import Row, Tx
 from tidegate.infra.leased_work import DueRow
 from tidegate.ledger.model import PLATFORM_BUSINESS_ID
@@ -159,7 +160,8 @@ async def end_entry(
     )  # fmt: skip
 
 
-# Until the transaction ends, no credit is recorded while a reversal finds none: one of them sees the other.
+# Until the transaction ends, no credit is recorded while a reversal finds none, and no other reversal finds the same
+# one: one of them sees the other.
 async def lock_for_credit(tx: Tx) -> None:
     await tx.execute("SELECT pg_advisory_xact_lock_shared(hashtextextended('tidegate/bank_reversal', 0))")
 
@@ -185,40 +187,49 @@ async def judge_again(tx: Tx, credit: BankEntry) -> None:
         await tx.execute(JUDGE_AGAIN, credit.account, identifiers)
 
 
-class CreditFound(msgspec.Struct, frozen=True):
-    key: str
-    destination: str
-
-
+# Those with an identifier are found by the index; the account may have millions of others.
 CREDITS_LIKE = """
-    SELECT keys[1] AS key, destination,
-           CASE WHEN details ->> 'uetr' = $3 THEN 1 WHEN details ->> 'transaction_id' = $4 THEN 2 ELSE 3 END AS rank
-      FROM bank_entry
-     WHERE is_credit AND state = 'done'
-       AND ARRAY[details ->> 'uetr', details ->> 'transaction_id', details ->> 'end_to_end_id']
-           && ARRAY[$3, $4, $5]::text[]
-       AND account = $1 AND currency = $2 AND destination IS NOT NULL AND booked_on <= $6 AND booked_on >= $6 - 400
-       AND coalesce(details ->> 'uetr' = $3, true)
-       AND (details ->> 'uetr' = $3 OR details ->> 'transaction_id' = $4
-            OR details ->> 'end_to_end_id' = $5 AND amount = $7
-               AND details -> 'counterparty' ->> 'account_number' = $8)
-     ORDER BY rank, booked_on DESC LIMIT 3
+    SELECT key, destination, rank, end_to_end_id, payer_account
+      FROM (SELECT keys[1] AS key, destination, booked_on, details ->> 'end_to_end_id' AS end_to_end_id,
+                   details -> 'counterparty' ->> 'account_number' AS payer_account,
+                   CASE WHEN details ->> 'uetr' = $3 THEN 1 WHEN details ->> 'transaction_id' = $4 THEN 2 ELSE 3 END
+                   AS identified_by
+              FROM bank_entry
+             WHERE is_credit AND state = 'done'
+               AND ARRAY[details ->> 'uetr', details ->> 'transaction_id', details ->> 'end_to_end_id']
+                   && ARRAY[$3, $4, $5]::text[]
+               AND account = $1 AND currency = $2 AND destination IS NOT NULL
+               AND booked_on <= $6 AND booked_on >= $6 - 400
+               AND coalesce(details ->> 'uetr' = $3, true)
+               AND (details ->> 'uetr' = $3 OR details ->> 'transaction_id' = $4
+                    OR details ->> 'end_to_end_id' = $5 AND amount = $7
+                       AND details -> 'counterparty' ->> 'account_number' = $8)) AS credit
+      LEFT JOIN LATERAL (
+          SELECT file_id = $9 AND number = $10 AS is_own FROM bank_entry WHERE takes_back = credit.key) AS taker ON true
+     CROSS JOIN LATERAL (SELECT CASE WHEN is_own THEN 0 ELSE identified_by END AS rank) AS ranked
+     WHERE coalesce(is_own, true)
+     ORDER BY rank, coalesce(end_to_end_id = $5, false) DESC, coalesce(payer_account = $8, false) DESC, booked_on DESC
+     LIMIT 50
 """
 
 
-async def list_credits_like(tx: Tx, taken_back: BankEntry) -> list[CreditFound]:
-    """Recorded credits of the same account that a reversal may mean: by the UETR, else by the identifier of the payer's
-    bank, else by the payer's own one with the same amount from the same account. Payers use theirs again, and alike.
-
-    Those with one of them are found by the index; the account may have millions of others.
+async def list_credits_like(tx: Tx, file_id: str, taken_back: BankEntry) -> list[CreditFound]:
+    """Recorded credits of the same account that a reversal may mean: the one that it took in an attempt that was
+    interrupted, else by the UETR, else by the identifier of the payer's bank, else by the payer's own one with the
+    same amount from the same account. Payers use theirs again, and alike. Without those that another debit took back.
     """
     rows = await tx.fetch(
         CREDITS_LIKE,
         taken_back.account, taken_back.currency, given(taken_back.uetr), given(taken_back.transaction_id),
         given(taken_back.end_to_end_id), taken_back.booked_on, taken_back.amount,
-        taken_back.counterparty.account_number,
+        taken_back.counterparty.account_number, file_id, taken_back.number,
     )  # fmt: skip
-    return [CreditFound(row["key"], row["destination"]) for row in rows if row["rank"] == rows[0]["rank"]]
+    return [CreditFound(**dict(row)) for row in rows]
+
+
+async def take_back(tx: Tx, file_id: str, number: int, *, key: str) -> None:
+    """The credit is this debit's from now on."""
+    await tx.execute("UPDATE bank_entry SET takes_back = $3 WHERE file_id = $1 AND number = $2", file_id, number, key)
 
 
 async def get_file(tx: Tx, file_id: str) -> ImportedFile:

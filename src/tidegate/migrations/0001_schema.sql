@@ -3204,16 +3204,19 @@ CREATE TABLE bank_entry (
     destination   text,
     details       jsonb   NOT NULL,
     awaits_credit boolean NOT NULL DEFAULT false,
+    takes_back    text,
     CONSTRAINT bank_entry_pk PRIMARY KEY (file_id, number),
     CONSTRAINT bank_entry_state_is_known CHECK (state IN ('new', 'done', 'repeat', 'ignored', 'problem', 'settled')),
     CONSTRAINT bank_entry_is_recognised CHECK (cardinality(keys) > 0),
-    CONSTRAINT bank_entry_awaits_as_a_problem CHECK (NOT awaits_credit OR state = 'problem' AND NOT is_credit)
+    CONSTRAINT bank_entry_awaits_as_a_problem CHECK (NOT awaits_credit OR state = 'problem' AND NOT is_credit),
+    CONSTRAINT bank_entry_takes_back_as_a_debit CHECK (takes_back IS NULL OR NOT is_credit)
 );
 COMMENT ON TABLE bank_entry IS 'Transactions in files. What is certainly new is recorded, whatever file it came in; what certainly is not is a repeat; the rest waits for a decision.';
 COMMENT ON COLUMN bank_entry.keys IS 'The first is the transaction''s identifier at this rail; by the others it is found again in later files.';
 COMMENT ON COLUMN bank_entry.destination IS 'The account that it was recorded for: a virtual number, an account and a reference, or the account alone.';
 COMMENT ON COLUMN bank_entry.details IS 'The entry as it was read; empty when its payer was erased.';
 COMMENT ON COLUMN bank_entry.awaits_credit IS 'It takes money back, and no credit fitted it. It is judged again when one with an identifier of its own is recorded.';
+COMMENT ON COLUMN bank_entry.takes_back IS 'The first key of the credit that the bank takes back with it.';
 -- Without the list of pending entries, which every look would read from end to end: a page of an import is then found
 -- in milliseconds instead of seconds.
 CREATE INDEX bank_entry_by_key ON bank_entry USING gin (keys) WITH (fastupdate = off);
@@ -3227,6 +3230,7 @@ CREATE INDEX bank_entry_by_identifier ON bank_entry
 CREATE INDEX bank_entry_that_awaits_its_credit ON bank_entry
     USING gin ((ARRAY[details ->> 'uetr', details ->> 'transaction_id', details ->> 'end_to_end_id']))
     WITH (fastupdate = off) WHERE awaits_credit;
+CREATE UNIQUE INDEX bank_entry_takes_back_once ON bank_entry (takes_back) WHERE takes_back IS NOT NULL;
 
 CREATE TABLE bank_attempt (
     business_id    text        NOT NULL CONSTRAINT bank_attempt_business_fk REFERENCES business (id),

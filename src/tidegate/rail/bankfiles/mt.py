@@ -213,7 +213,6 @@ class _Message:
         if is_booked:
             self._total += amount if is_credit else -amount
         told = details_in(details)
-        own = (found["own"] or "").strip()
         self._number += 1
         self._entries += 1
         return keyed(
@@ -235,7 +234,7 @@ class _Message:
                 sheet=self._sheet,
                 is_stated=self._opening is not None,
                 entry_reference=given(found["bank"]),
-                end_to_end_id=told.end_to_end_id or (own if own not in ("NONREF", "EREF", "") else None),
+                end_to_end_id=told.end_to_end_id or given(found["own"]),
                 counterparty=told.party,
                 remittance=told.remittance,
             )

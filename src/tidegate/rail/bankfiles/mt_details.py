@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 from tidegate.core.bank_number import normal_account_number
+from tidegate.rail.bankfiles.identifier import given
 from tidegate.rail.state import Party
 
 REMITTANCE_CHARS_MAX = 1_000
@@ -77,5 +78,4 @@ def _details(
         account_number=normal_account_number(account) if account else None,
         bank_code=(bank or "").strip() or None,
     )
-    given = None if reference in (None, "NOTPROVIDED") else reference
-    return EntryDetails(party, given, (remittance or "").strip()[:REMITTANCE_CHARS_MAX] or None)
+    return EntryDetails(party, given(reference), (remittance or "").strip()[:REMITTANCE_CHARS_MAX] or None)
