@@ -28,9 +28,13 @@ def keyed(entry: BankEntry) -> BankEntry:
     """With its keys."""
     place, at = _place(entry), f"{entry.booked_on}/{_place(entry)}"
     references = _references(entry)
-    content = [_content(entry, _given(entry)), _near(entry, entry.booked_on, is_referenced=bool(references))]
+    digest = _digest(entry)
+    content = [
+        _content(entry, digest, _given(entry)),
+        _near(entry, entry.booked_on, is_referenced=bool(references)),
+    ]
     if not references and not entry.uetr:
-        name = f"{at}/h:{_digest(entry)}"
+        name = f"{at}/h:{digest}"
         return msgspec.structs.replace(entry, keys=(name, *content), has_reference=False)
     keys = []
     if entry.part and entry.entry_reference and not entry.own_reference:
@@ -53,12 +57,12 @@ def asked(entry: BankEntry) -> list[str]:
     Beside its own: its references on near days; the same content under none of the same identifiers; and, where one of
     the two has no reference, the same amount.
     """
-    place, own = _place(entry), _given(entry)
+    place, own, digest = _place(entry), _given(entry), _digest(entry)
     references = _references(entry)
     days = _around(entry.booked_on, _DAYS_BETWEEN)
     keys = [key for key in entry.keys if not key.startswith((CONTENT, NEAR))] if entry.has_reference else []
     keys += [f"{day}/{place}/{text}" for text in references for day in days]
-    keys += [_content(entry, given) for given in _ALL_GIVEN if not set(given) & set(own)]
+    keys += [_content(entry, digest, given) for given in _ALL_GIVEN if not set(given) & set(own)]
     keys.append(_near(entry, entry.booked_on, is_referenced=False))
     if not references:
         keys += [_near(entry, day, is_referenced=True) for day in _around(entry.booked_on, 1)]
@@ -96,8 +100,8 @@ def _place(entry: BankEntry) -> str:
     return f"{entry.account}/{_side(entry)}"
 
 
-def _content(entry: BankEntry, given: str) -> str:
-    return f"{CONTENT}{given or '-'}/{entry.booked_on}/{_place(entry)}/{_digest(entry)}"
+def _content(entry: BankEntry, digest: str, given: str) -> str:
+    return f"{CONTENT}{given or '-'}/{entry.booked_on}/{_place(entry)}/{digest}"
 
 
 def _near(entry: BankEntry, day: date, *, is_referenced: bool) -> str:
