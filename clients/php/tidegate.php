@@ -100,11 +100,19 @@ final class Tidegate
     /** @return array{int, string} Status and body. */
     private function send(string $method, string $path, array $headers, string $body = ''): array
     {
+        if (!str_starts_with($path, '/') || preg_grep('/[\r\n]/', $headers)) {
+            throw new InvalidArgumentException('a path begins with a slash, and a header is one line');
+        }
         $http = ['method' => $method, 'header' => $headers, 'content' => $body, 'timeout' => $this->timeoutS];
         $http += ['ignore_errors' => true, 'follow_location' => 0, 'protocol_version' => 1.1];
         $text = @file_get_contents($this->baseUrl . $path, false, stream_context_create(['http' => $http]));
         if ($text === false) {
             throw new RuntimeException("no answer from $this->baseUrl: " . (error_get_last()['message'] ?? ''));
+        }
+        foreach ($http_response_header as $line) {
+            if (stripos($line, 'content-length:') === 0 && strlen($text) < (int) substr($line, 15)) {
+                throw new RuntimeException("the answer from $this->baseUrl was cut off");
+            }
         }
         return [(int) explode(' ', $http_response_header[0])[1], $text];
     }
@@ -113,6 +121,9 @@ final class Tidegate
     {
         $said = json_decode($text, true);
         if ($status < 300) {
+            if ($text !== '' && !is_array($said)) {
+                throw new RuntimeException('the answer is not JSON');
+            }
             return $said['data'] ?? null;
         }
         throw new TidegateError(
