@@ -249,10 +249,8 @@ async def test_a_broken_file_leaves_a_record_and_nothing_else(bank: BankWorld, h
     assert len(await bank.inflows()) == 1
 
 
-async def test_an_interrupted_import_is_finished_by_the_next(bank: BankWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    number = await bank.account()
-    many = [entry("1.00", reference=f"R{place}", destination=number) for place in range(30)]
-    monkeypatch.setattr(imports, "BATCH", 10)
+def die_after_one_batch(monkeypatch: pytest.MonkeyPatch, *, of: int) -> None:
+    monkeypatch.setattr(imports, "BATCH", of)
     real, calls = store.insert_entries, []
 
     async def dies_later(*given: Any) -> None:
@@ -262,6 +260,12 @@ async def test_an_interrupted_import_is_finished_by_the_next(bank: BankWorld, mo
         await real(*given)
 
     monkeypatch.setattr(store, "insert_entries", dies_later)
+
+
+async def test_an_interrupted_import_is_finished_by_the_next(bank: BankWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    number = await bank.account()
+    many = [entry("1.00", reference=f"R{place}", destination=number) for place in range(30)]
+    die_after_one_batch(monkeypatch, of=10)
     with pytest.raises(Unavailable):
         await bank.bring(camt_file(*many), "big.xml")
     await bank.record()
@@ -275,16 +279,7 @@ async def test_a_copy_is_imported_before_an_interrupted_reading_is_finished(
 ) -> None:
     """Two equal credits without a reference, in batches of one."""
     equal = entry(reference=None, destination=await bank.account())
-    monkeypatch.setattr(imports, "BATCH", 1)
-    real, calls = store.insert_entries, []
-
-    async def dies_later(*given: Any) -> None:
-        calls.append(given)
-        if len(calls) == 2:
-            raise ConnectionError("killed")
-        await real(*given)
-
-    monkeypatch.setattr(store, "insert_entries", dies_later)
+    die_after_one_batch(monkeypatch, of=1)
     with pytest.raises(Unavailable):
         await bank.bring(camt_file(equal, equal), "interrupted.xml")
     await bank.bring(camt_file(equal, equal, is_copy=True))

@@ -57,3 +57,39 @@ async def test_refusals_are_errors_and_keys_stay_hidden(shop: Shop, base_url: st
     assert shop.secret_key not in said["shown"]
     assert said["refused"][0] == "a live key is sent over https only"
     assert said["refused"][1].startswith("no answer from http://127.0.0.1:1")
+
+
+READS = """require getenv('FILE');
+try {
+    var_dump((new Tidegate('sk_test_x', baseUrl: getenv('ADDRESS')))->post(getenv('AT'), [], getenv('KEY')));
+} catch (Exception $error) {
+    echo $error->getMessage();
+}"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "at", "key", "why"),
+    [
+        (b'HTTP/1.1 201 Created\r\ncontent-length: 500\r\n\r\n{"data": {"a": 1}}', "/x", "k", "was cut off"),
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\n<h1>", "/x", "k", "is not JSON"),
+        (b"", "x", "k", "begins with a slash"),
+        (b"", "/x", "k\r\nevil: 1", "is one line"),
+    ],
+)
+async def test_what_is_no_answer_or_no_request_is_an_error(answer: bytes, at: str, key: str, why: str) -> None:
+    if shutil.which("php") is None:
+        pytest.skip("there is no php here")
+
+    async def say(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer)
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(say, "127.0.0.1", 0) as server:
+        address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        done = await asyncio.to_thread(
+            subprocess.run, ["php", "-r", READS], capture_output=True, text=True, check=False,
+            env={"FILE": str(FILE), "ADDRESS": address, "AT": at, "KEY": key, "PATH": os.environ["PATH"]},
+        )  # fmt: skip
+    assert why in done.stdout
