@@ -19,6 +19,10 @@ from tidegate.rail.bankfiles.key import CONTENT, CUT, MT_REFERENCE_CHARS, NEAR, 
 from tidegate.rail.bankfiles.model import BankEntry, FileKind
 
 
+# Shorter ones are the end of too many others.
+NATIONAL_NUMBER_CHARS_MIN = 6
+
+
 class KnownEntry(msgspec.Struct, frozen=True, kw_only=True):
     file_id: str
     state: str
@@ -262,7 +266,9 @@ def _differ(one: str | None, two: str | None) -> bool:
 
 def _is_one_account(one: str | None, two: str | None) -> bool:
     """A national number is the end of the IBAN."""
-    return not one or not two or one.endswith(two) or two.endswith(one)
+    if not one or not two or one == two:
+        return True
+    return min(len(one), len(two)) >= NATIONAL_NUMBER_CHARS_MIN and (one.endswith(two) or two.endswith(one))
 
 
 def _references_differ(other: BankEntry, entry: BankEntry) -> bool:
