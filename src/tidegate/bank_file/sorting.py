@@ -18,7 +18,6 @@ from tidegate.rail.bankfiles.identifier import given
 from tidegate.rail.bankfiles.key import CONTENT, CUT, MT_REFERENCE_CHARS, NEAR, UETR, VALUED, asked
 from tidegate.rail.bankfiles.model import BankEntry, FileKind
 
-
 # Shorter ones are the end of too many others.
 NATIONAL_NUMBER_CHARS_MIN = 6
 
