@@ -41,9 +41,14 @@ class RefundTerms(NamedTuple):
 
 
 async def terms(tx: Tx, business_id: str, currency: Currency, person_id: str) -> RefundTerms:
-    found = await store.find_limit(tx, business_id, currency)
-    limit = default_limit(currency) if found is None else Money(found, currency)
-    return RefundTerms(limit, await store.count_other_approvers(tx, business_id, person_id))
+    limit_minor = await store.find_limit(tx, business_id, currency)
+    return terms_of(limit_minor, currency, await store.count_other_approvers(tx, business_id, person_id))
+
+
+def terms_of(limit_minor: int | None, currency: Currency, other_approvers: int) -> RefundTerms:
+    """`limit_minor` is None where the business has set none."""
+    limit = default_limit(currency) if limit_minor is None else Money(limit_minor, currency)
+    return RefundTerms(limit, other_approvers)
 
 
 async def refund(

@@ -9,18 +9,6 @@ from typing import NamedTuple
 from tidegate.infra.db import Tx
 
 
-class CaseLink(NamedTuple):
-    token_hash: bytes
-    payment_id: int
-    shows: list[str]
-    created_by_name: str
-    created_at: datetime
-    expires_at: datetime
-    revoked_at: datetime | None
-    openings: int
-    last_opened_at: datetime | None
-
-
 class NewCaseLink(NamedTuple):
     business_id: str
     token_hash: bytes
@@ -39,19 +27,6 @@ async def insert(tx: Tx, new: NewCaseLink) -> None:
         """,
         *new,
     )
-
-
-async def list_newest(tx: Tx, business_id: str, payment_id: int, *, limit: int) -> list[CaseLink]:
-    rows = await tx.fetch(
-        """
-        SELECT token_hash, payment_id, shows, person.name AS created_by_name, link.created_at, expires_at, revoked_at,
-               openings, last_opened_at
-          FROM case_link AS link JOIN person ON person.id = created_by
-         WHERE business_id = $1 AND payment_id = $2 ORDER BY link.created_at DESC LIMIT $3
-        """,
-        business_id, payment_id, limit,
-    )  # fmt: skip
-    return [CaseLink(**row) for row in rows]
 
 
 async def open_once(tx: Tx, code: str, token_hash: bytes, *, now: datetime) -> tuple[str, int, list[str]] | None:

@@ -23,7 +23,6 @@ from tidegate.infra.page.router import PageRequest, PageRoute
 from tidegate.member.model import hash_of_token, new_token
 from tidegate.member.permission import Permission
 from tidegate.merchant import store as merchants
-from tidegate.payment import store as payments
 from tidegate.payment.store import PaymentKey
 
 PATH = "/case"
@@ -41,7 +40,7 @@ class CasePages:
         days, token_hash = form.get("days", ""), hash_of_token(token)
         if days not in map(str, CASE_DAYS):
             wrong = Invalid(Problem("days", f"Choose after how many days it lapses: {', '.join(map(str, CASE_DAYS))}."))
-            return await self.payment_pages.page(visitor, payment, wrong)
+            return await self.payment_pages.page(visitor, wrong)
         assert token_hash is not None
         shows = [part for part in CASE_PARTS if f"show-{part}" in form]
 
@@ -60,7 +59,7 @@ class CasePages:
         address = await self.shell.first_time(visitor, f"/payments/{payment.pay_code}", act)
         if address is None:
             return self.shell.to(visitor, f"/payments/{payment.pay_code}")
-        return await self.payment_pages.page(visitor, payment, case_address=address)
+        return await self.payment_pages.page(visitor, case_address=address)
 
     async def revoke(self, visitor: DashboardVisitor) -> Html:
         payment = await self.payment_pages.get(visitor)
@@ -91,10 +90,10 @@ class CasePages:
             business_id, payment_id, shows = found
             business = await merchants.find_business(tx, business_id)
             code = await case_store.find_pay_code(tx, business_id, payment_id)
-            payment = await payments.find(tx, PaymentKey(business_id, code))
-            history = await payment_store.get_history(tx, business_id, payment_id)
+            facts = await payment_store.find(tx, PaymentKey(business_id, code))
         assert business is not None
-        assert payment is not None
+        assert facts is not None
+        payment, _, history = facts
         word, tint = status_of(payment)
         is_masked = "payer" not in shows
         steps = timeline_of(payment, _shown(history, shows), business, is_masked=is_masked)

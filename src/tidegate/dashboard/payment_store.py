@@ -1,14 +1,19 @@
-"""SQL of everything that happened to one payment, in one round trip."""
+"""SQL of everything the page of a payment shows, in one round trip."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from tidegate.core.money import Currency
 from tidegate.infra.db import Tx
+from tidegate.payment.model import Payment
+from tidegate.payment.row import payment_of
+from tidegate.payment.store import PaymentKey
+from tidegate.refund.model import Subject
+from tidegate.refund.subject_store import payment_to_refund
 
 
 class AttemptFact(msgspec.Struct, frozen=True, array_like=True):
@@ -76,6 +81,16 @@ class ActFact(msgspec.Struct, frozen=True, array_like=True):
     details: dict[str, Any]
 
 
+class CaseFact(msgspec.Struct, frozen=True, array_like=True):
+    # In hex.
+    token_hash: str
+    created_by_name: str
+    expires_at: datetime
+    revoked_at: datetime | None
+    openings: int
+    last_opened_at: datetime | None
+
+
 class PaymentHistory(msgspec.Struct, frozen=True):
     attempts: list[AttemptFact]
     receipts: list[ReceiptFact]
@@ -83,29 +98,52 @@ class PaymentHistory(msgspec.Struct, frozen=True):
     deliveries: list[DeliveryFact]
     refunds: list[RefundFact]
     acts: list[ActFact]
+    cases: list[CaseFact]
     wallet_minor: int | None
+    # Above which a refund needs a second person; None where the business has set none.
+    refund_limit_minor: int | None
 
 
-_decode = msgspec.json.Decoder(PaymentHistory).decode
+class PaymentFacts(NamedTuple):
+    payment: Payment
+    # As a refund sees it.
+    subject: Subject
+    history: PaymentHistory
 
 
-async def get_history(tx: Tx, business_id: str, payment_id: int) -> PaymentHistory:
-    """Of each kind the newest fifty."""
-    return _decode(await tx.fetchval(_HISTORY, business_id, payment_id))
+class _Found(PaymentHistory, frozen=True):
+    payment: msgspec.Raw
+    subject: dict[str, Any]
 
 
-_HISTORY = """
-    WITH causes AS (SELECT causes_of_payment($1, $2) AS list),
-    refs AS (SELECT array_agg(reference) || ARRAY(SELECT pay_code FROM payment WHERE business_id = $1 AND id = $2)
-                        AS list FROM refund WHERE business_id = $1 AND payment_id = $2)
+_decode = msgspec.json.Decoder(_Found).decode
+
+
+async def find(tx: Tx, key: PaymentKey) -> PaymentFacts | None:
+    """Of each kind of fact the newest fifty; of case links the newest ten."""
+    text = await tx.fetchval(_FACTS, *key)
+    if text is None:
+        return None
+    found = _decode(text)
+    return PaymentFacts(payment_of(found.payment), payment_to_refund(found.subject), found)
+
+
+_FACTS = """
+    WITH found AS (SELECT payment_row(payment) AS row, id, pay_code, currency FROM payment
+                    WHERE business_id = $1 AND (reference = $2 OR pay_code = $2)),
+    causes AS (SELECT causes_of_payment($1, id) AS list FROM found),
+    refs AS (SELECT ARRAY(SELECT reference FROM refund WHERE business_id = $1 AND payment_id = found.id) || pay_code
+                        AS list FROM found)
     SELECT json_build_object(
+        'payment', found.row,
+        'subject', payment_to_refund($1, found.id),
         'attempts', (SELECT coalesce(json_agg(json_build_array(number, method, status, failure, details,
                             account_number, expires_at, created_at, updated_at) ORDER BY number), '[]')
-                       FROM (SELECT * FROM attempt WHERE business_id = $1 AND payment_id = $2
+                       FROM (SELECT * FROM attempt WHERE business_id = $1 AND payment_id = found.id
                               ORDER BY number DESC LIMIT 50) AS attempt),
         'receipts', (SELECT coalesce(json_agg(json_build_array(amount_minor, outcome, payer, created_at)
                             ORDER BY id), '[]')
-                       FROM (SELECT * FROM receipt WHERE business_id = $1 AND payment_id = $2
+                       FROM (SELECT * FROM receipt WHERE business_id = $1 AND payment_id = found.id
                               ORDER BY id DESC LIMIT 50) AS receipt),
         'journals', (SELECT coalesce(json_agg(json_build_array(journal.id, kind, created_at, link.position,
                             (SELECT json_agg(json_build_array(account, amount_minor, balance_after_minor, currency)
@@ -129,7 +167,7 @@ _HISTORY = """
                               AND endpoint.id = delivery.endpoint_id),
         'refunds', (SELECT coalesce(json_agg(json_build_array(reference, amount_minor, status, failure, reason, note,
                            initiated_at, completed_at) ORDER BY id), '[]')
-                      FROM (SELECT * FROM refund WHERE business_id = $1 AND payment_id = $2
+                      FROM (SELECT * FROM refund WHERE business_id = $1 AND payment_id = found.id
                              ORDER BY id DESC LIMIT 50) AS refund),
         'acts', (SELECT coalesce(json_agg(json_build_array(action,
                         coalesce((SELECT name FROM person WHERE 'person/' || person.id = actor), actor), created_at,
@@ -137,6 +175,13 @@ _HISTORY = """
                    FROM (SELECT audit.* FROM refs, audit
                           WHERE audit.business_id = $1 AND audit.subject = ANY (refs.list)
                           ORDER BY audit.id DESC LIMIT 50) AS audit),
-        'wallet_minor', (SELECT balance_minor FROM wallet JOIN payment USING (business_id, currency)
-                          WHERE wallet.business_id = $1 AND payment.id = $2))
+        'cases', (SELECT coalesce(json_agg(json_build_array(encode(token_hash, 'hex'), person.name, expires_at,
+                         revoked_at, openings, last_opened_at) ORDER BY link.created_at DESC), '[]')
+                    FROM (SELECT * FROM case_link WHERE business_id = $1 AND payment_id = found.id
+                           ORDER BY created_at DESC LIMIT 10) AS link
+                    JOIN person ON person.id = link.created_by),
+        'wallet_minor', (SELECT balance_minor FROM wallet WHERE business_id = $1 AND currency = found.currency),
+        'refund_limit_minor', (SELECT limit_minor FROM refund_limit
+                                WHERE business_id = $1 AND currency = found.currency))
+      FROM found
 """

@@ -10,6 +10,7 @@ from decimal import Decimal, InvalidOperation
 import msgspec
 
 from tidegate.approval import commands as approvals
+from tidegate.approval import store as approval_store
 from tidegate.approval.commands import RefundAsked, RefundTerms
 from tidegate.approval.model import RefundStep
 from tidegate.core.errors import (
@@ -25,7 +26,7 @@ from tidegate.core.errors import (
 from tidegate.core.method import MethodNames
 from tidegate.core.money import CHECKOUT_OFFERS, Currency, Money
 from tidegate.core.public_id import PublicIds
-from tidegate.dashboard import case_store, from_code, payment_store, search_box, view_store
+from tidegate.dashboard import from_code, payment_store, search_box, view_store
 from tidegate.dashboard.format import amount
 from tidegate.dashboard.format import typed as format_typed
 from tidegate.dashboard.paging import number_in
@@ -65,13 +66,13 @@ from tidegate.refund.subject_store import SubjectKey
 
 PAGE = 50
 AMOUNT_CHARS_MAX = 20
-CASES_MAX = 10
 CASE_DAYS = (1, 7, 30)
 CASE_PARTS = {
     "payer": "The payer’s name and e-mail address",
     "attempts": "How it was tried to pay, and why it failed",
     "webhooks": "Webhooks and their tries",
 }
+NOTHING_HERE = "there is nothing at this address"
 # How pay codes begin; references of merchants seldom do.
 PAY_CODE = "tg_"
 _AMOUNT = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,4})?")
@@ -139,21 +140,22 @@ class PaymentPages:
     async def get(self, visitor: DashboardVisitor) -> Payment:
         found = await self.find(visitor, visitor.request.path["payment"])
         if found is None:
-            raise NotFound("there is nothing at this address")
+            raise NotFound(NOTHING_HERE)
         return found
 
     async def show(self, visitor: DashboardVisitor) -> Html:
-        return await self.page(visitor, await self.get(visitor))
+        return await self.page(visitor)
 
-    async def page(
-        self, visitor: DashboardVisitor, payment: Payment, wrong: Refusal | None = None, *, case_address: str = ""
-    ) -> Html:
+    async def page(self, visitor: DashboardVisitor, wrong: Refusal | None = None, *, case_address: str = "") -> Html:
         """`case_address` is shown in this answer alone."""
+        business_id = visitor.business.id
         async with self.shell.db.connection() as tx:
-            history = await payment_store.get_history(tx, visitor.business.id, payment.id)
-            terms = await approvals.terms(tx, visitor.business.id, payment.expected.currency, visitor.session.member.id)
-            cases = await case_store.list_newest(tx, visitor.business.id, payment.id, limit=CASES_MAX)
-            subject = await subject_store.get(tx, SubjectKey(visitor.business.id, payment.id, None))
+            found = await payment_store.find(tx, PaymentKey(business_id, visitor.request.path["payment"]))
+            if found is None:
+                raise NotFound(NOTHING_HERE)
+            others = await approval_store.count_other_approvers(tx, business_id, visitor.session.member.id)
+        payment, subject, history = found
+        terms = approvals.terms_of(history.refund_limit_minor, payment.expected.currency, others)
         word, tint = status_of(payment)
         is_masked = not visitor.may(Permission.SEE_PAYER)
         choices = refund_choices(payment, subject) if visitor.may(Permission.REFUND) else []
@@ -175,7 +177,7 @@ class PaymentPages:
             address=f"{self.checkout_url}/{payment.pay_code}",
             retry=_retry(visitor, history, subject, terms) if choices else None,
             settled_in=_journal_of(history, "checkout_settled"), refunded_in=_journal_of(history, "refund_started"),
-            cases=cases, case_address=case_address, case_parts=CASE_PARTS, case_days=CASE_DAYS,
+            cases=history.cases, case_address=case_address, case_parts=CASE_PARTS, case_days=CASE_DAYS,
             real_now=self.shell.sign_in.clock.now(),
             code=from_code.verify(base_url, payment.reference),
             refund_code=from_code.refund(base_url, payment.pay_code, choices[0].amount) if choices else "",
@@ -197,7 +199,7 @@ class PaymentPages:
 
             return await self.shell.once(visitor, act)
         except _REFUSED as wrong:
-            return await self.page(visitor, await self.get(visitor), wrong)
+            return await self.page(visitor, wrong)
 
     async def disable(self, visitor: DashboardVisitor) -> Html:
         payment = await self.get(visitor)

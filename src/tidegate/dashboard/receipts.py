@@ -39,7 +39,7 @@ class ReceiptPages:
 
             return await self.shell.once(visitor, act)
         except Conflict as wrong:
-            return await self.payments.page(visitor, payment, wrong)
+            return await self.payments.page(visitor, wrong)
 
     def routes(self) -> list[DashboardRoute]:
         return [

@@ -2219,6 +2219,36 @@ END
 $$;
 COMMENT ON FUNCTION fee_returned IS 'What was returned of the fee of a payment: by refunds under way or done, and by reversals.';
 
+CREATE FUNCTION payment_to_refund(p_business_id text, p_payment_id bigint) RETURNS json LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (
+        SELECT json_build_object(
+            'business_id', business_id, 'id', id, 'pay_code', pay_code, 'reference', reference, 'status', status,
+            'currency', currency, 'expected_minor', expected_minor, 'received_minor', received_minor,
+            'settled_minor', settled_minor, 'fee_minor', fee_minor, 'vat_minor', vat_minor,
+            'refunded_minor', refunded_minor, 'fee_rule_id', fee_rule_id, 'variance', variance,
+            'on_refund', (SELECT on_refund FROM fee_rule
+                           WHERE fee_rule.business_id = p_business_id AND 'own-' || fee_rule.id = payment.fee_rule_id),
+            'is_taken_back', (SELECT bool_and(credit_reversal.applied_at IS NOT NULL)
+                                FROM receipt JOIN credit_reversal USING (rail, transaction_id)
+                               WHERE receipt.business_id = p_business_id AND receipt.payment_id = p_payment_id
+                                 AND credit_reversal.account_number = coalesce(receipt.account_number, '')),
+            'fee_given', (SELECT json_build_array(given.fee_minor, given.vat_minor)
+                            FROM fee_returned(p_business_id, p_payment_id) AS given),
+            'transfers', (SELECT coalesce(json_agg(json_build_array(rail, transaction_id,
+                                 refundable_minor(p_business_id, p_payment_id, rail, transaction_id, account_number,
+                                                  amount_minor)) ORDER BY receipt.id DESC), '[]')
+                            FROM receipt WHERE receipt.business_id = p_business_id
+                             AND receipt.payment_id = p_payment_id AND outcome IN ('settled', 'held')),
+            'disputes', (SELECT coalesce(json_agg(json_build_array(rail, dispute.id, dispute.status, amount_minor)
+                                ORDER BY opened_at, dispute.id), '[]')
+                           FROM dispute WHERE dispute.business_id = p_business_id
+                            AND dispute.payment_id = p_payment_id AND dispute.status IN ('open', 'lost')))
+          FROM payment WHERE business_id = p_business_id AND id = p_payment_id);
+END
+$$;
+COMMENT ON FUNCTION payment_to_refund IS 'A payment as a refund sees it: what is left of each transfer, the newest first, and the disputes that keep money from being refunded.';
+
 
 -- Webhook
 --

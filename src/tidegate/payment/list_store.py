@@ -116,69 +116,69 @@ async def _find_way(tx: Tx, business_id: str, wanted: PaymentFilter) -> str:
         return "email"
     if wanted.link_id is not None:
         return "link"
-    if (by_text := await _way_by_text(tx, business_id, wanted)) is not None:
+    few = await _get_few(tx, business_id, wanted)
+    if (by_text := _way_by_text(few, is_either=wanted.either_prefix is not None)) is not None:
         return by_text
-    amounts = _amounts(wanted)
-    if amounts is not None and await _are_few_amounts(tx, business_id, amounts):
+    if few.amounts:
         return "amount"
     chosen = (wanted.status, wanted.variance, wanted.method, wanted.currency)
     return "time" if chosen == (None, None, None, None) and not wanted.is_unusual else "combination"
 
 
-async def _way_by_text(tx: Tx, business_id: str, wanted: PaymentFilter) -> str | None:
+class _Few(NamedTuple):
+    """Whether something is asked for of which there are so few that they can be sorted."""
+
+    references: bool
+    names: bool
+    amounts: bool
+
+
+def _way_by_text(few: _Few, *, is_either: bool) -> str | None:
     """None where too many begin so."""
+    if is_either:
+        return "reference or name" if few.references and few.names else None
+    if few.references:
+        return "reference"
+    return "name" if few.names else None
+
+
+async def _get_few(tx: Tx, business_id: str, wanted: PaymentFilter) -> _Few:
     reference = wanted.reference_prefix or wanted.either_prefix
     name = wanted.name_prefix or wanted.either_prefix
-    has_few_references = reference is not None and await _are_few_references(tx, business_id, reference)
-    if has_few_references and wanted.either_prefix is None:
-        return "reference"
-    has_few_names = name is not None and await _are_few_names(tx, business_id, name)
-    if wanted.either_prefix is not None:
-        return "reference or name" if has_few_references and has_few_names else None
-    return "name" if has_few_names else None
+    amounts = _amounts(wanted)
+    if reference is name is amounts is None:
+        return _Few(False, False, False)
+    row = await tx.fetchrow(
+        _COUNTS, business_id, reference, (reference or "") + _PAST_ALL, name, amounts, _SORTED_MAX + 1
+    )
+    assert row is not None
+    return _Few(
+        reference is not None and row["referenced"] <= _SORTED_MAX,
+        name is not None and row["named"] <= _SORTED_MAX,
+        amounts is not None and row["priced"] <= _SORTED_MAX,
+    )
 
 
-async def _are_few_references(tx: Tx, business_id: str, prefix: str) -> bool:
-    found: int = await tx.fetchval(
-        """
-        SELECT count(*) FROM (
-            SELECT FROM payment WHERE business_id = $1 AND reference >= $2 AND reference < $3 LIMIT $4) AS near
-        """,
-        business_id, prefix, prefix + _PAST_ALL, _SORTED_MAX + 1,
-    )  # fmt: skip
-    return found <= _SORTED_MAX
-
-
-async def _are_few_names(tx: Tx, business_id: str, prefix: str) -> bool:
-    found: int = await tx.fetchval(
-        """
-        SELECT count(*) FROM (
-            SELECT FROM payment
-             WHERE business_id = $1 AND lower(customer_name) COLLATE "C" >= lower($2)
-               AND lower(customer_name) COLLATE "C" < lower($2) || chr(1114111)
-             LIMIT $3) AS near
-        """,
-        business_id, prefix, _SORTED_MAX + 1,
-    )  # fmt: skip
-    return found <= _SORTED_MAX
-
-
-async def _are_few_amounts(tx: Tx, business_id: str, amounts: str) -> bool:
-    found: int = await tx.fetchval(
-        """
-        SELECT count(*) FROM (
-            SELECT FROM jsonb_each($2::jsonb) AS given (code, bounds)
-             CROSS JOIN LATERAL (
-                  SELECT FROM payment
-                   WHERE business_id = $1 AND currency = given.code
-                     AND expected_minor >= (given.bounds ->> 0)::bigint
-                     AND expected_minor <= (given.bounds ->> 1)::bigint
-                   LIMIT $3) AS found
-             LIMIT $3) AS near
-        """,
-        business_id, amounts, _SORTED_MAX + 1,
-    )  # fmt: skip
-    return found <= _SORTED_MAX
+# Nothing equals NULL, so what is not asked for is not counted.
+_COUNTS = """
+    SELECT (SELECT count(*) FROM (
+                SELECT FROM payment WHERE business_id = $1 AND reference >= $2 AND reference < $3 LIMIT $6) AS near)
+                AS referenced,
+           (SELECT count(*) FROM (
+                SELECT FROM payment
+                 WHERE business_id = $1 AND lower(customer_name) COLLATE "C" >= lower($4)
+                   AND lower(customer_name) COLLATE "C" < lower($4) || chr(1114111)
+                 LIMIT $6) AS near) AS named,
+           (SELECT count(*) FROM (
+                SELECT FROM jsonb_each($5::jsonb) AS given (code, bounds)
+                 CROSS JOIN LATERAL (
+                      SELECT FROM payment
+                       WHERE business_id = $1 AND currency = given.code
+                         AND expected_minor >= (given.bounds ->> 0)::bigint
+                         AND expected_minor <= (given.bounds ->> 1)::bigint
+                       LIMIT $6) AS found
+                 LIMIT $6) AS near) AS priced
+"""
 
 
 def _amounts(wanted: PaymentFilter) -> str | None:

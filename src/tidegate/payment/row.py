@@ -70,7 +70,7 @@ row_of = msgspec.json.Decoder(PaymentRow).decode
 _NONE_OF = {currency: Money.zero(currency) for currency in Currency}
 
 
-def payment_of(text: str) -> Payment:
+def payment_of(text: str | msgspec.Raw) -> Payment:
     """From the text of `payment_row`."""
     row = row_of(text)
     currency = row.currency

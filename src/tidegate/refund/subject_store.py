@@ -66,17 +66,28 @@ async def lock(tx: Tx, key: SubjectKey) -> None:
 
 async def get(tx: Tx, key: SubjectKey) -> Subject:
     if key.payment_id is not None:
-        row = await tx.fetchrow(_PAYMENT, key.business_id, key.payment_id)
-        assert row is not None
-        currency = Currency(row["currency"])
-        transfers = await _list_transfers(tx, key.business_id, row["id"], currency)
-        subject = payment_subject(row, row["on_refund"], await _get_fee_given(tx, key, currency), transfers)
-        subject = msgspec.structs.replace(subject, disputes=await _list_disputes(tx, key, currency))
-        return _reduced(subject, is_taken_back=row["is_taken_back"])
+        text = await tx.fetchval("SELECT payment_to_refund($1, $2)", key.business_id, key.payment_id)
+        return payment_to_refund(msgspec.json.decode(text))
     row = await tx.fetchrow(_COLLECTION, key.business_id, key.collection_id)
     assert row is not None
-    fee_given = await _get_fee_given(tx, key, Currency(row["source_currency"]))
-    return collection_subject(row, row["on_refund"], fee_given)
+    currency = Currency(row["source_currency"])
+    return collection_subject(row, row["on_refund"], _fee(row["fee_given_minor"], row["vat_given_minor"], currency))
+
+
+def payment_to_refund(found: Row) -> Subject:
+    """From what the SQL function of this name gives."""
+    currency = Currency(found["currency"])
+    transfers = tuple(
+        RefundableTransfer(rail=rail, transaction_id=transaction_id, left=Money(left, currency))
+        for rail, transaction_id, left in found["transfers"]
+    )
+    disputes = tuple(
+        RefundObstacle(rail=rail, dispute_id=dispute_id, is_open=status == "open", amount=Money(minor, currency))
+        for rail, dispute_id, status, minor in found["disputes"]
+    )
+    fee_minor, vat_minor = found["fee_given"]
+    subject = payment_subject(found, found["on_refund"], _fee(fee_minor, vat_minor, currency), transfers)
+    return _reduced(msgspec.structs.replace(subject, disputes=disputes), is_taken_back=found["is_taken_back"])
 
 
 def _reduced(subject: Subject, *, is_taken_back: bool | None) -> Subject:
@@ -92,55 +103,16 @@ def _reduced(subject: Subject, *, is_taken_back: bool | None) -> Subject:
     return msgspec.structs.replace(subject, obstacle=obstacle, gone=subject.left - left)
 
 
-async def _list_disputes(tx: Tx, key: SubjectKey, currency: Currency) -> tuple[RefundObstacle, ...]:
-    """Those that keep money from being refunded."""
-    rows = await tx.fetch(
-        """
-        SELECT rail, id, status, amount_minor FROM dispute
-         WHERE business_id = $1 AND payment_id = $2 AND status IN ('open', 'lost') ORDER BY opened_at, id
-        """,
-        key.business_id, key.payment_id,
-    )  # fmt: skip
-    return tuple(
-        RefundObstacle(
-            rail=row["rail"], dispute_id=row["id"], is_open=row["status"] == "open",
-            amount=Money(row["amount_minor"], currency),
-        )
-        for row in rows
-    )  # fmt: skip
-
-
-async def _get_fee_given(tx: Tx, key: SubjectKey, currency: Currency) -> Fee:
-    """Of refunds in progress or paid out; of a payment, also of reversals."""
-    if key.payment_id is not None:
-        row = await tx.fetchrow("SELECT * FROM fee_returned($1, $2)", key.business_id, key.payment_id)
-        assert row is not None
-        return Fee(Money(row["fee_minor"], currency), Money(row["vat_minor"], currency))
-    row = await tx.fetchrow(
-        """
-        SELECT coalesce(sum(fee_returned_minor), 0)::bigint AS fee, coalesce(sum(vat_returned_minor), 0)::bigint AS vat
-          FROM refund
-         WHERE business_id = $1 AND collection_id = $2 AND status <> 'failed'
-        """,
-        key.business_id, key.collection_id,
-    )  # fmt: skip
-    assert row is not None
-    return Fee(Money(row["fee"], currency), Money(row["vat"], currency))
-
-
-_PAYMENT = """
-    SELECT payment.*, (SELECT on_refund FROM fee_rule
-                        WHERE fee_rule.business_id = $1 AND 'own-' || fee_rule.id = payment.fee_rule_id),
-           (SELECT bool_and(credit_reversal.applied_at IS NOT NULL)
-              FROM receipt JOIN credit_reversal USING (rail, transaction_id)
-             WHERE receipt.business_id = $1 AND receipt.payment_id = payment.id
-               AND credit_reversal.account_number = coalesce(receipt.account_number, '')) AS is_taken_back
-      FROM payment WHERE business_id = $1 AND id = $2
-"""
+# The fee that was given back is that of refunds in progress or paid out.
 _COLLECTION = """
-    SELECT collection.*, (SELECT on_refund FROM fee_rule
-                           WHERE fee_rule.business_id = $1 AND 'own-' || fee_rule.id = collection.fee_rule_id)
-      FROM collection WHERE business_id = $1 AND id = $2
+    SELECT collection.*, given.*, (SELECT on_refund FROM fee_rule
+                                    WHERE fee_rule.business_id = $1 AND 'own-' || fee_rule.id = collection.fee_rule_id)
+      FROM collection
+     CROSS JOIN (SELECT coalesce(sum(fee_returned_minor), 0)::bigint AS fee_given_minor,
+                        coalesce(sum(vat_returned_minor), 0)::bigint AS vat_given_minor
+                   FROM refund
+                  WHERE business_id = $1 AND collection_id = $2 AND status <> 'failed') AS given
+     WHERE business_id = $1 AND id = $2
 """
 
 
@@ -156,36 +128,13 @@ def payment_subject(
         expected=Money(row["expected_minor"], currency),
         received=Money(row["received_minor"], currency),
         settled=Money(row["settled_minor"] or 0, currency),
-        fee=Fee(Money(row["fee_minor"] or 0, currency), Money(row["vat_minor"] or 0, currency)),
+        fee=_fee(row["fee_minor"] or 0, row["vat_minor"] or 0, currency),
         fee_on_refund=_fee_on_refund(row["fee_rule_id"], on_refund),
         variance=row["variance"],
         refunded=Money(row["refunded_minor"], currency),
         fee_given=fee_given or _no_fee(currency),
         transfers=transfers,
         obstacle=None if row["status"] == "success" else _NOT_PAID.format(row["status"]),
-    )
-
-
-async def _list_transfers(
-    tx: Tx, business_id: str, payment_id: int, currency: Currency
-) -> tuple[RefundableTransfer, ...]:
-    """The newest first."""
-    rows = await tx.fetch(
-        """
-        SELECT rail, transaction_id,
-               refundable_minor(business_id, payment_id, rail, transaction_id, account_number, amount_minor)
-                    AS left_minor
-          FROM receipt
-         WHERE business_id = $1 AND payment_id = $2 AND outcome IN ('settled', 'held')
-         ORDER BY id DESC
-        """,
-        business_id, payment_id,
-    )  # fmt: skip
-    return tuple(
-        RefundableTransfer(
-            rail=row["rail"], transaction_id=row["transaction_id"], left=Money(row["left_minor"], currency)
-        )
-        for row in rows
     )
 
 
@@ -240,7 +189,11 @@ async def find_rate(
 
 
 def _no_fee(currency: Currency) -> Fee:
-    return Fee(Money.zero(currency), Money.zero(currency))
+    return _fee(0, 0, currency)
+
+
+def _fee(fee_minor: int, vat_minor: int, currency: Currency) -> Fee:
+    return Fee(Money(fee_minor, currency), Money(vat_minor, currency))
 
 
 def _fee_on_refund(rule_id: str | None, own: str | None) -> FeeOnRefund:
