@@ -19,6 +19,7 @@ import asyncpg
 import httpx
 import hypothesis
 import pytest
+import structlog
 from bench.nodes import HOW_TO_GET, Nodes, find_bin
 
 import event_schema
@@ -52,7 +53,17 @@ os.environ.pop("COLUMNS", None)
 # A request is refused after a second or two; a test on a busy machine waits.
 batcher.WAIT_S = keyed_batcher.SLOT_WAIT_S = infra_db.POOL_WAIT_S = 60.0
 infra_db.LOCK_WAIT_MS = 30_000
-infra_db.STATEMENT_TIMEOUT_MS = 60_000
+infra_db.STATEMENT_TIMEOUT_MS = infra_db.IDLE_IN_TRANSACTION_MS = 60_000
+
+
+def log_plainly() -> None:
+    """Plain tracebacks: those with every local variable take seconds, in which nothing else goes on."""
+    structlog.reset_defaults()
+    plain = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
+    structlog.configure(processors=[structlog.contextvars.merge_contextvars, structlog.processors.add_log_level, plain])
+
+
+log_plainly()
 
 MakeShop = Callable[..., Awaitable[Shop]]
 

@@ -25,7 +25,7 @@ from checkout.paying import (
     WITHOUT_MONEY,
     card,
 )
-from conftest import MakeCheckout
+from conftest import MakeCheckout, log_plainly
 from tidegate.checkout import instrument, wire
 from tidegate.core.clock import monotonic_s
 from tidegate.core.method import Method
@@ -76,7 +76,7 @@ def all_logs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], str]]:
     yield lambda: ours.getvalue().decode() + theirs.getvalue()
     root.setLevel(level)
     root.handlers[:] = handlers
-    structlog.reset_defaults()
+    log_plainly()
 
 
 @pytest.fixture

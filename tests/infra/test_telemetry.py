@@ -9,6 +9,7 @@ import pytest
 import structlog
 
 from build import make_shop, order
+from conftest import log_plainly
 from process import api, free_port
 from serving import metrics_of, serving_app
 from tidegate import app
@@ -22,7 +23,7 @@ ASKED = 40
 @pytest.fixture
 def fresh_logs() -> Iterator[None]:
     yield
-    structlog.reset_defaults()
+    log_plainly()
 
 
 def test_private_fields_are_masked_and_an_event_is_one_line(

@@ -20,6 +20,7 @@ from tidegate.infra.pool import Pool
 POOL_WAIT_S = 1.0
 LOCK_WAIT_MS = 2_000
 STATEMENT_TIMEOUT_MS = 5_000
+IDLE_IN_TRANSACTION_MS = 10_000
 CONNECT_TIMEOUT_S = 3.0
 RETRY_AFTER_S = 1
 # One NOTIFY per channel in this time: more would only disturb the listeners.
@@ -95,7 +96,7 @@ class Database:
             "role": APP_ROLE,
             "statement_timeout": str(statement_timeout_ms or STATEMENT_TIMEOUT_MS),
             "lock_timeout": str(LOCK_WAIT_MS),
-            "idle_in_transaction_session_timeout": "10000",
+            "idle_in_transaction_session_timeout": str(IDLE_IN_TRANSACTION_MS),
         }
         self._connections_max = connections_max
         self._pool_wait_s = POOL_WAIT_S if pool_wait_s is None else pool_wait_s
