@@ -79,8 +79,9 @@ async def test_a_stranger_and_a_merchant_are_asked_to_sign_in(people: People, sh
     """The cookie of the dashboard opens nothing here, not even under the console's own name."""
     owner = await people.person(shop, Role.OWNER)
     owner.client.cookies.set("tidegate-console", owner.client.cookies["tidegate-session"])
+    stranger = people.browser()
     for row in table_of(runtime):
-        for client in (people.browser(), owner.client):
+        for client in (stranger, owner.client):
             data = {"x": "1"} if row.method == "POST" else None
             answer = await client.request(row.method, path_of(row), data=data)
             assert (answer.status_code, answer.headers.get("location")) == (303, "/console/sign-in"), row.name

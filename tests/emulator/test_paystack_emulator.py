@@ -36,7 +36,7 @@ def client(emulated: RunningPaystack, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 async def control(emulated: RunningPaystack, path: str, **body: Any) -> Any:
-    async with httpx.AsyncClient() as http:
+    async with httpx.AsyncClient(verify=False) as http:
         done = await http.post(f"{emulated.control_url}/{path}", json=body)
     assert done.status_code == 200, done.text
     return done.json()
@@ -53,7 +53,7 @@ async def test_the_published_client_pays_verifies_and_refunds(client: Any, emula
     before = await client.transactions.verify("at-1")
     assert isinstance(before.data, Transaction)
     assert before.data.status == "abandoned"
-    async with httpx.AsyncClient() as browser:
+    async with httpx.AsyncClient(verify=False) as browser:
         paid = await browser.post(started.data.authorization_url, data={"number": CARD})
     assert paid.status_code == 200
     after = await client.transactions.verify("at-1")
@@ -113,7 +113,9 @@ async def test_a_notification_is_repeated_until_200(key: str, pause_s: int) -> N
 async def test_unknown_paths_and_methods_are_answered_in_its_own_form(
     emulated: RunningPaystack, method: str, path: str
 ) -> None:
-    async with httpx.AsyncClient(base_url=emulated.api_url, headers={"authorization": f"Bearer {KEY}"}) as http:
+    async with httpx.AsyncClient(
+        verify=False, base_url=emulated.api_url, headers={"authorization": f"Bearer {KEY}"}
+    ) as http:
         refused = await http.request(method, path)
     assert refused.status_code in (404, 405)
     assert refused.json()["status"] is False
@@ -128,7 +130,9 @@ async def test_refunds_need_a_balance_a_rest_and_sometimes_attention(client: Any
     made = await client.refunds.create("at-1")
     assert isinstance(made.data, Refund)
     assert (await client.refunds.create("at-1")).raw["code"] == "transaction_reversed"
-    async with httpx.AsyncClient(base_url=emulated.api_url, headers={"authorization": f"Bearer {KEY}"}) as http:
+    async with httpx.AsyncClient(
+        verify=False, base_url=emulated.api_url, headers={"authorization": f"Bearer {KEY}"}
+    ) as http:
         early = await http.post(f"/refund/retry_with_customer_details/{made.data.id}", json={})
         assert early.status_code == 422
         await control(emulated, "advance", seconds=10)
@@ -166,7 +170,7 @@ async def test_the_list_of_payers_pays_and_declines(client: Any, emulated: Runni
 async def test_what_the_control_port_cannot_do_is_said(
     emulated: RunningPaystack, path: str, body: dict[str, Any], status: int
 ) -> None:
-    async with httpx.AsyncClient() as http:
+    async with httpx.AsyncClient(verify=False) as http:
         refused = await http.post(f"{emulated.control_url}/{path}", json=body)
     assert (refused.status_code, bool(refused.text)) == (status, True)
 
