@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -17,7 +18,7 @@ from bank.world import BankWorld
 from bank_file_maker import ACCOUNT, DAY, VIRTUAL, camt_file, entry, mt940_file, statement
 from build import Shop
 from conftest import check_books
-from tidegate.bank_file import imports, store
+from tidegate.bank_file import imports, sorting, store
 from tidegate.bank_file.folder import FolderWatch
 from tidegate.core.errors import Unavailable
 from tidegate.core.money import Currency
@@ -25,6 +26,7 @@ from tidegate.emulator.bank.camt_writer import camt
 from tidegate.infra.leased_work import RoundResult
 from tidegate.rail.bankfiles import store as rail_store
 from tidegate.rail.bankfiles.continuity import gaps_in, working_time_between
+from tidegate.rail.bankfiles.model import BankEntry
 from tidegate.rail.bankfiles.rail import FOLDERS
 from tidegate.runtime import Runtime
 
@@ -249,13 +251,14 @@ async def test_a_broken_file_leaves_a_record_and_nothing_else(bank: BankWorld, h
     assert len(await bank.inflows()) == 1
 
 
-def die_after_one_batch(monkeypatch: pytest.MonkeyPatch, *, of: int) -> None:
+def die_after(monkeypatch: pytest.MonkeyPatch, batches: int, *, of: int) -> None:
+    """Once."""
     monkeypatch.setattr(imports, "BATCH", of)
     real, calls = store.insert_entries, []
 
     async def dies_later(*given: Any) -> None:
         calls.append(given)
-        if len(calls) == 2:
+        if len(calls) == batches + 1:
             raise ConnectionError("killed")
         await real(*given)
 
@@ -265,7 +268,7 @@ def die_after_one_batch(monkeypatch: pytest.MonkeyPatch, *, of: int) -> None:
 async def test_an_interrupted_import_is_finished_by_the_next(bank: BankWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     number = await bank.account()
     many = [entry("1.00", reference=f"R{place}", destination=number) for place in range(30)]
-    die_after_one_batch(monkeypatch, of=10)
+    die_after(monkeypatch, 1, of=10)
     with pytest.raises(Unavailable):
         await bank.bring(camt_file(*many), "big.xml")
     await bank.record()
@@ -274,18 +277,46 @@ async def test_an_interrupted_import_is_finished_by_the_next(bank: BankWorld, mo
     assert await bank.states() == ["done"] * 30
 
 
+@pytest.mark.parametrize("batches", [0, 1, 2, 3])
+async def test_a_second_sum_of_a_batch_is_credited_wherever_the_reading_is_interrupted(
+    bank: BankWorld, monkeypatch: pytest.MonkeyPatch, batches: int
+) -> None:
+    await bank.bring(camt_file(entry("30.00", parts=("10.00", "20.00")), kind="054"))
+    divided = camt_file(*[entry("30.00")] * 3, entry("1.00", reference="R"))
+    sums = re.sub(rb"<NtryDtls>.*?</NtryDtls>", b"", divided, flags=re.DOTALL)
+    die_after(monkeypatch, batches, of=1)
+    with pytest.raises(Unavailable):
+        await bank.bring(sums, "sums.xml")
+    file = await bank.bring(sums, "sums.xml")
+    rows = await bank.admin.fetch("SELECT state FROM bank_entry WHERE file_id = $1 ORDER BY number", file.id)
+    assert [row["state"] for row in rows] == ["repeat", "done", "done", "done"]
+
+
 async def test_a_copy_is_imported_before_an_interrupted_reading_is_finished(
     bank: BankWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two equal credits without a reference, in batches of one."""
     equal = entry(reference=None, destination=await bank.account())
-    die_after_one_batch(monkeypatch, of=1)
+    die_after(monkeypatch, 1, of=1)
     with pytest.raises(Unavailable):
         await bank.bring(camt_file(equal, equal), "interrupted.xml")
     await bank.bring(camt_file(equal, equal, is_copy=True))
     await bank.bring(camt_file(equal, equal), "interrupted.xml")
     assert sorted(await bank.states()) == ["done", "done", "repeat", "repeat"]
     assert len(await bank.inflows()) == 2
+
+
+async def test_what_an_entry_is_looked_for_by_is_made_once(bank: BankWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, made = sorting.asked, list[int]()
+
+    def asked(one: BankEntry) -> list[str]:
+        made.append(one.number)
+        return real(one)
+
+    monkeypatch.setattr(sorting, "asked", asked)
+    await bank.bring(camt_file(entry(), entry(reference="2"), kind="054"))
+    await bank.bring(camt_file(entry()))
+    assert made == [1, 2, 1]
 
 
 # At full size, 100,000.

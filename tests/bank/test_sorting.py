@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
@@ -18,10 +18,9 @@ from hypothesis import strategies as st
 
 from bank.world import settings_in
 from bank_file_maker import DAY, VIRTUAL, camt_file, entry, mt940_file
-from tidegate.bank_file.sorting import KnownEntry, Sorting
+from tidegate.bank_file.sorting import AskingEntry, KnownEntry, Sorting
 from tidegate.emulator.bank.model import EmulatedEntry
 from tidegate.rail.bankfiles import reader
-from tidegate.rail.bankfiles.key import asked
 from tidegate.rail.bankfiles.model import BankEntry
 
 SETTINGS = settings_in(Path())
@@ -38,17 +37,27 @@ class Shelf:
     def __init__(self) -> None:
         self.known: list[KnownEntry] = []
 
-    def bring(self, file: bytes) -> None:
+    def bring(self, file: bytes, *, batch: int = 500, until: int | None = None) -> None:
+        """In batches; `until` interrupts it after so many."""
         opened = reader.opened(io.BytesIO(file), SETTINGS.named)
-        entries = [part for part in opened.parts if isinstance(part, BankEntry)]
+        asking = [AskingEntry.of(part) for part in opened.parts if isinstance(part, BankEntry)]
         file_id = hashlib.sha256(file).hexdigest()
-        wanted = {key for one in entries for key in asked(one)}
+        sorting = Sorting(SETTINGS, file_id, opened.kind)
+        batches = [asking[start : start + batch] for start in range(0, len(asking), batch)]
+        for some in batches[:until]:
+            self._keep(file_id, sorting, some)
+
+    def _keep(self, file_id: str, sorting: Sorting, asking: Sequence[AskingEntry]) -> None:
+        wanted = {key for one in asking for key in one.keys}
         alike = [one for one in self.known if wanted & set(one.entry.keys)]
-        kept = Sorting(SETTINGS, file_id, opened.kind).sort(entries, alike)
-        self.known += [
-            KnownEntry(file_id=file_id, state=one.state, entry=one.entry) for one in kept if one.state in RANKS
+        places = {one.place for one in self.known}
+        made = [
+            KnownEntry(file_id=file_id, state=one.state, entry=one.entry)
+            for one in sorting.sort(asking, alike)
+            if one.state in RANKS
         ]
-        self.known.sort(key=lambda one: RANKS.index(one.state))
+        self.known += [one for one in made if one.place not in places]
+        self.known.sort(key=lambda one: (RANKS.index(one.state), one.place))
 
     def states(self) -> list[str]:
         return sorted(one.state for one in self.known)
@@ -283,3 +292,38 @@ def test_whatever_a_file_leaves_out_nothing_is_recorded_twice(shapes: list[tuple
         files.append(file if is_dated else undated(file))
     shelf = sorted_out(*files)
     assert shelf.recorded() <= 250
+
+
+def sums_in(file: bytes) -> bytes:
+    """The batches of it are not divided."""
+    undivided = rb"(<Ntry>(?:(?!</Ntry>).)*?>30\.00<(?:(?!</Ntry>).)*?)<NtryDtls>.*?</NtryDtls>"
+    return re.sub(undivided, rb"\1", file, flags=re.DOTALL)
+
+
+OF_A_STATEMENT = (entry("30.00"), PLAIN, entry(reference="R1", end_to_end_id="E1"), entry("10.00"), TEN, TWENTY)
+
+
+@given(
+    before=st.lists(st.sampled_from([notice(BATCH), SUM, notice(TEN), camt_file(PLAIN, id="S-0")]), unique=True),
+    entries=st.lists(st.sampled_from(OF_A_STATEMENT), min_size=1, max_size=6),
+    batch=st.integers(1, 3),
+    data=st.data(),
+)
+def test_a_reading_that_was_interrupted_ends_as_one_that_was_not(
+    before: list[bytes], entries: list[EmulatedEntry], batch: int, data: st.DataObject
+) -> None:
+    file = sums_in(camt_file(*entries, id="S-9", message_id="M-9"))
+    whole, interrupted = sorted_out(*before), sorted_out(*before)
+    whole.bring(file, batch=batch)
+    for until in data.draw(st.lists(st.integers(0, len(entries)), min_size=1, max_size=3)):
+        interrupted.bring(file, batch=batch, until=until)
+    interrupted.bring(file, batch=batch)
+    assert interrupted.known == whole.known
+
+
+def test_a_second_sum_is_recorded_also_after_an_interruption() -> None:
+    file = sums_in(camt_file(*[entry("30.00")] * 2))
+    shelf = sorted_out(notice(BATCH))
+    shelf.bring(file, batch=1, until=1)
+    shelf.bring(file, batch=1)
+    assert (shelf.recorded(), shelf.states().count("problem")) == (Decimal(60), 0)

@@ -22,10 +22,9 @@ import structlog
 
 from tidegate.bank_file import status, store
 from tidegate.bank_file.model import ImportedFile
-from tidegate.bank_file.sorting import Sorting
+from tidegate.bank_file.sorting import AskingEntry, Sorting
 from tidegate.bank_settings import BankFilesSettings
 from tidegate.rail.bankfiles import reader
-from tidegate.rail.bankfiles.key import asked
 from tidegate.rail.bankfiles.model import (
     FILE_BYTES_MAX,
     BankEntry,
@@ -143,10 +142,11 @@ class _Import:
     async def _keep_entries(self, entries: list[BankEntry], sorting: Sorting) -> None:
         if not entries:
             return
+        asking = [AskingEntry.of(one) for one in entries]
         async with self._deps.db.transaction() as tx:
             await store.lock_entries(tx)
-            known = await store.list_known(tx, [key for one in entries for key in asked(one)])
-            await store.insert_entries(tx, self._id, sorting.sort(entries, known))
+            known = await store.list_known(tx, [key for one in asking for key in one.keys])
+            await store.insert_entries(tx, self._id, sorting.sort(asking, known))
 
     async def _keep_statements(self, parts: Iterable[FilePart], kind: FileKind, day: date) -> None:
         async with self._deps.db.transaction() as tx:

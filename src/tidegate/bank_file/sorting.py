@@ -41,6 +41,17 @@ class KnownEntry(msgspec.Struct, frozen=True, kw_only=True):
         return f"{entry.amount:f} {entry.currency} of entry {entry.number} in file {self.file_id[:12]}"
 
 
+class AskingEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """An entry of the file, with the keys by which entries like it are looked for."""
+
+    entry: BankEntry
+    keys: Sequence[str]
+
+    @classmethod
+    def of(cls, entry: BankEntry) -> AskingEntry:
+        return cls(entry=entry, keys=asked(entry))
+
+
 class KeptEntry(msgspec.Struct, frozen=True, kw_only=True):
     """An entry with the state in which it is kept."""
 
@@ -78,17 +89,19 @@ class Sorting:
         # Statements of this file, and what they repeat: each entry once.
         self._repeated: set[tuple[int, str]] = set()
 
-    def sort(self, entries: Sequence[BankEntry], known: Iterable[KnownEntry]) -> list[KeptEntry]:
-        """`known` has all that share a key with one of these: recorded ones first, then repeats, then problems."""
+    def sort(self, asking: Sequence[AskingEntry], known: Iterable[KnownEntry]) -> list[KeptEntry]:
+        """`known` has all that have a key that one of these asks for: recorded ones first, then repeats, then
+        problems.
+        """
         self._known.clear()
         self._stated.clear()
         self._kept.clear()
         for one in known:
-            if one.file_id == self._file_id and one.entry.number >= entries[0].number:
+            if one.file_id == self._file_id and one.entry.number >= asking[0].entry.number:
                 self._kept[one.entry.number] = one
             else:
                 self._add(one)
-        return [self._sorted(entry) for entry in entries]
+        return [self._sorted(one) for one in asking]
 
     def _add(self, known: KnownEntry) -> None:
         for key in known.entry.keys:
@@ -96,23 +109,23 @@ class Sorting:
         if known.entry.is_stated:
             self._stated.add(known.root)
 
-    def _sorted(self, entry: BankEntry) -> KeptEntry:
+    def _sorted(self, asking: AskingEntry) -> KeptEntry:
+        entry = asking.entry
         kept = self._kept.get(entry.number)
         if kept is not None:
             made = KeptEntry(entry=kept.entry, state=kept.state, note=None)
         else:
             state, note = first_look(entry, self._kind)
             made = KeptEntry(entry=entry, state=state, note=note)
-            made = made if state == "ignored" else self._compared(made)
+            made = made if state == "ignored" else self._compared(made, asking.keys)
         if made.state != "ignored":
             self._add(KnownEntry(file_id=self._file_id, state=made.state, entry=made.entry))
-        if made.entry.repeats:
-            self._repeated.add((entry.statement, made.entry.repeats))
+        self._repeated.update((entry.statement, root) for root in made.entry.all_repeated)
         return made
 
-    def _compared(self, made: KeptEntry) -> KeptEntry:
+    def _compared(self, made: KeptEntry, keys: Iterable[str]) -> KeptEntry:
         entry = made.entry
-        alike = [(key, one) for key in asked(entry) for one in self._known.get(key, ())]
+        alike = [(key, one) for key in keys for one in self._known.get(key, ())]
         free = [(key, one) for key, one in alike if not self._is_taken(one, entry)]
         of_each: dict[tuple[str, int], Verdict] = {}
         for key, one in free:
@@ -124,11 +137,10 @@ class Sorting:
         first = {one.root: one for _, one in reversed(free)}
         for root, verdicts in found.items():
             if Verdict.SAME in verdicts and not verdicts & {Verdict.DOUBTED, Verdict.OTHER}:
-                return _repeat(entry, first[root], f"the same as {first[root]}")
+                return _repeat(entry, first[root], note=f"the same as {first[root]}")
         batch = self._batch_of(entry, [one for _, one in free])
         if batch:
-            self._repeated.update((entry.statement, one.root) for one in batch)
-            return _repeat(entry, batch[0], f"the sum of a batch with {batch[0]}")
+            return _repeat(entry, *batch, note=f"the sum of a batch with {batch[0]}")
         for root, verdicts in found.items():
             is_one_of_them = bool(verdicts & {Verdict.SAME, Verdict.DOUBTED})
             if is_one_of_them or (Verdict.UNSURE in verdicts and Verdict.OTHER not in verdicts):
@@ -238,8 +250,10 @@ class Sorting:
         return f"it may be {known}: they have something in common, and not all"
 
 
-def _repeat(entry: BankEntry, known: KnownEntry, note: str) -> KeptEntry:
-    return KeptEntry(entry=msgspec.structs.replace(entry, repeats=known.root), state="repeat", note=note)
+def _repeat(entry: BankEntry, known: KnownEntry, *others: KnownEntry, note: str) -> KeptEntry:
+    also = tuple(one.root for one in others)
+    repeating = msgspec.structs.replace(entry, repeats=known.root, repeats_also=also)
+    return KeptEntry(entry=repeating, state="repeat", note=note)
 
 
 def _numbered(entry: BankEntry, alike: Iterable[BankEntry]) -> BankEntry:

@@ -101,6 +101,8 @@ class BankEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     has_reference: bool = True
     # The place of the entry that it repeats: its file and its number there.
     repeats: str | None = None
+    # Those of the other parts of a batch, when it is their sum.
+    repeats_also: tuple[str, ...] = ()
     end_to_end_id: str | None = None
     uetr: str | None = None
     transaction_id: str | None = None
@@ -112,6 +114,10 @@ class BankEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     scheme: str = "transfer"
     # Why it cannot be credited as it stands.
     problem: str | None = None
+
+    @property
+    def all_repeated(self) -> tuple[str, ...]:
+        return (self.repeats, *self.repeats_also) if self.repeats else ()
 
 
 class BankStatement(msgspec.Struct, frozen=True, kw_only=True):
