@@ -325,6 +325,19 @@ async def test_a_prompt_whose_answer_was_lost_is_on_the_phone_and_may_be_approve
     assert await ask(world, order, minutes=5) == Failed(FailureReason.EXPIRED)
 
 
+async def test_a_voucher_is_typed_though_the_answer_that_asks_for_it_was_lost(world: PaystackWorld) -> None:
+    order = by_phone(world, "+233201234567", "telecel")
+    world.service.faults.add(Fault(FaultKind.LOST, "/charge"))
+    with pytest.raises(RailTimeout):
+        await world.rail.start(order, now=now())
+    waiting = await ask(world, order, minutes=2)
+    assert isinstance(waiting, StillWaiting)
+    assert isinstance(waiting.action, OtpAction)
+    assert "dial *110#" in (waiting.action.text or "")
+    for otp, expected in (("000000", Waiting), ("123456", Succeeded)):
+        assert isinstance(await world.rail.authorize(order.business_id, order.reference, Otp(otp), now=now()), expected)
+
+
 async def test_a_start_that_never_arrived_is_not_found_after_a_minute(world: PaystackWorld) -> None:
     order = world.order()
     world.service.faults.add(Fault(FaultKind.REFUSED, "/transaction/initialize"))

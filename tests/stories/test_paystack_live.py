@@ -215,6 +215,23 @@ async def test_a_lost_answer_is_found_by_asking(world: LiveWorld) -> None:
     await world.until(code, "success")
 
 
+async def test_a_voucher_is_typed_on_the_page_though_the_answer_that_asks_for_it_was_lost(world: LiveWorld) -> None:
+    code = await world.created(currency="GHS", amount=20)
+    world.service.faults.add(Fault(FaultKind.LOST, "/charge"))
+    charged = await world.charged(code, type="mobile_money", phone="+233201234567", operator="telecel")
+    assert charged["attemptStatus"] == "running"
+    async with world.runtime.db.connection() as tx:
+        # A start is not judged by its absence before a minute has passed.
+        await tx.execute("UPDATE paystack_attempt SET started_at = started_at - interval '2 minutes'")
+    await eventually(lambda: world.view(code), lambda view: view["attempt"]["status"] == "waiting")
+    page = (await world.shop.client.get(f"/pay/{code}")).text
+    assert 'name="otp"' in page
+    assert "dial *110#" in page
+    answer = await world.shop.client.post(f"/checkout/payments/{code}/charge/authorize", json={"otp": "123456"})
+    assert answer.status_code == 200, answer.text
+    await world.until(code, "success")
+
+
 @pytest.mark.parametrize("method", ["card", "bank_transfer"])
 async def test_a_kill_before_the_action_is_recorded_leaves_the_payer_a_way(world: LiveWorld, method: str) -> None:
     """Paystack has begun, and the rail has kept how to pay; the payment was never told."""

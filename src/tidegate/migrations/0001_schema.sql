@@ -3103,12 +3103,14 @@ CREATE TABLE paystack_attempt (
     currency     text        NOT NULL,
     amount_minor bigint      NOT NULL,
     action       jsonb,
+    expected     jsonb,
     started_at   timestamptz NOT NULL,
     CONSTRAINT paystack_attempt_pk PRIMARY KEY (business_id, reference),
     CONSTRAINT paystack_attempt_is_of_money CHECK (amount_minor > 0)
 );
 COMMENT ON TABLE paystack_attempt IS 'Attempts given to Paystack; a row is written before the call.';
 COMMENT ON COLUMN paystack_attempt.action IS 'What the payer has to do. Paystack does not repeat a page or an account.';
+COMMENT ON COLUMN paystack_attempt.expected IS 'What the payer can do when Paystack''s answer is lost: approve a prompt, or type a voucher.';
 
 CREATE TABLE paystack_payout (
     business_id           text        NOT NULL CONSTRAINT paystack_payout_business_fk REFERENCES business (id),

@@ -7,6 +7,7 @@ from typing import Any
 
 from tidegate.core.method import Method
 from tidegate.core.money import Currency
+from tidegate.rail.action import Action, OtpAction, PromptAction
 from tidegate.rail.capability import AmountLimits, Capabilities, MethodTerms
 from tidegate.rail.instrument import Bank, HostedPage, Phone, TransferInstrument
 from tidegate.rail.interface import StartAttempt
@@ -22,6 +23,10 @@ PROVIDERS = {
     Currency.GHS: {"mtn": "mtn", "telecel": "vod", "at": "atl"},
     Currency.KES: {"mpesa": "mpesa", "airtel": "atl"},
 }
+# Telecel sends no prompt: its customers make a code on the phone, and type it on our page. In Paystack's words, for
+# when its own are lost.
+_BY_VOUCHER = {(Currency.GHS, "telecel")}
+_VOUCHER_TEXT = "Please dial *110# to generate a voucher code. Then input the voucher"
 # Our banks of USSD. Older lists of Paystack have more; its documentation now has this one only.
 USSD_TYPES = {"058": "737"}
 # Instant EFT in South Africa is a page of its own.
@@ -62,6 +67,14 @@ def _terms(currency: Currency, method: Method, is_open: bool) -> MethodTerms:
     return MethodTerms(
         limits=limits, is_hosted=(currency, method) in _HOSTED, choices=choices.get(method), is_open=is_open
     )
+
+
+def expected_action(attempt: StartAttempt) -> Action | None:
+    """What the payer can do even when Paystack's answer is lost. A page or an account is known by the answer alone."""
+    if not isinstance(attempt.instrument, Phone):
+        return None
+    is_by_voucher = (attempt.amount.currency, attempt.instrument.operator) in _BY_VOUCHER
+    return OtpAction(_VOUCHER_TEXT) if is_by_voucher else PromptAction()
 
 
 def page_request(attempt: StartAttempt, reference: str) -> dict[str, Any]:

@@ -87,7 +87,7 @@ class PaystackRail:
 
     async def start(self, attempt: StartAttempt, *, now: datetime) -> AttemptState:
         async with self._db.connection() as tx:
-            is_new = await store.insert_attempt(tx, attempt, now=now)
+            is_new = await store.insert_attempt(tx, attempt, expected=offer.expected_action(attempt), now=now)
         if not is_new:
             return await self._started_before(attempt, now)
         sent_as = reference.sent_as(attempt.business_id, attempt.reference)
@@ -124,15 +124,16 @@ class PaystackRail:
 
     async def authorize(self, business_id: str, reference: str, given: Authorization, *, now: datetime) -> AttemptState:
         started = await self._get(business_id, reference)
-        if not isinstance(given, Otp) or not isinstance(started.action, OtpAction):
+        action = started.action or started.expected
+        if not isinstance(given, Otp) or not isinstance(action, OtpAction):
             raise Conflict("this payment is not waiting for a code; fetch it again")
         body = {"otp": str(given.otp), "reference": _sent_as(started)}
         try:
             charge = await self._client.post("/charge/submit_otp", body, wire.PaystackCharge)
         except PaystackRejected as rejected:
             log.warning("Paystack rejects a code", reference=reference, why=str(rejected))
-            return Waiting(started.action, FailureReason.WRONG_OTP)
-        answered = state.of_charge(charge, given=started.action)
+            return Waiting(action, FailureReason.WRONG_OTP)
+        answered = state.of_charge(charge, given=action)
         if answered is None:
             return await self._paid(business_id, reference)
         return await self._waits(started, answered) if isinstance(answered, Waiting) else answered
@@ -168,7 +169,7 @@ class PaystackRail:
         started = started or await self._get(business_id, ours)
         found = await self._client.get(f"/transaction/verify/{_sent_as(started)}", wire.PaystackTransaction)
         try:
-            return state.of_transaction(found, asked=started.asked, action=started.action)
+            return state.of_transaction(found, asked=started.asked, action=started.action or started.expected)
         except wire.PaystackUnreadable as error:
             raise RailTimeout(f"Paystack's answer is not understood: {error}") from error
 

@@ -55,13 +55,11 @@ def failure_of(*texts: str | None) -> FailureReason:
 
 
 def of_transaction(found: PaystackTransaction, *, asked: Money, action: Action | None) -> AttemptState:
-    """`action` is what the payer was asked to do, where it is known. A prompt is on the phone without our doing."""
+    """`action` is what the payer is asked to do, where it is known."""
     if found.status in PAID:
         return succeeded(found, asked=asked)
     if found.status == "failed":
         return Failed(failure_of(found.message, found.gateway_response))
-    if action is None and found.channel == "mobile_money":
-        action = PromptAction()
     is_answered_elsewhere = isinstance(action, PromptAction | DialAction | TransferAction)
     if found.status in _WAITING or is_answered_elsewhere:
         return StillWaiting(action)

@@ -20,6 +20,8 @@ class StartedAttempt(NamedTuple):
     asked: Money
     # None while Paystack's answer is not known.
     action: Action | None
+    # What the answer will ask for, where that is known before it.
+    expected: Action | None
     started_at: datetime
 
 
@@ -33,16 +35,16 @@ class PayoutOrder(NamedTuple):
     tried_at: datetime
 
 
-async def insert_attempt(tx: Tx, attempt: StartAttempt, *, now: datetime) -> bool:
+async def insert_attempt(tx: Tx, attempt: StartAttempt, *, expected: Action | None, now: datetime) -> bool:
     """False when it was given to Paystack before, perhaps a moment ago."""
     done = await tx.fetchval(
         """
-        INSERT INTO paystack_attempt (business_id, reference, currency, amount_minor, started_at)
-        VALUES ($1, $2, $3, $4, $5)
+        INSERT INTO paystack_attempt (business_id, reference, currency, amount_minor, expected, started_at)
+        VALUES ($1, $2, $3, $4, $5, $6)
         ON CONFLICT ON CONSTRAINT paystack_attempt_pk DO NOTHING
         RETURNING true
         """,
-        attempt.business_id, attempt.reference, attempt.amount.currency, attempt.amount.minor, now,
+        attempt.business_id, attempt.reference, attempt.amount.currency, attempt.amount.minor, _written(expected), now,
     )  # fmt: skip
     return done is True
 
@@ -53,15 +55,16 @@ async def find_attempt(tx: Tx, business_id: str, reference: str) -> StartedAttem
     )
     if row is None:
         return None
-    action: Action | None = msgspec.json.decode(row["action"], type=Action) if row["action"] else None
     asked = Money(row["amount_minor"], Currency(row["currency"]))
-    return StartedAttempt(business_id, reference, asked, action, row["started_at"])
+    return StartedAttempt(
+        business_id, reference, asked, _action(row["action"]), _action(row["expected"]), row["started_at"]
+    )
 
 
 async def set_action(tx: Tx, business_id: str, reference: str, action: Action) -> None:
     await tx.execute(
         "UPDATE paystack_attempt SET action = $3 WHERE business_id = $1 AND reference = $2",
-        business_id, reference, msgspec.json.encode(action).decode(),
+        business_id, reference, _written(action),
     )  # fmt: skip
 
 
@@ -116,6 +119,14 @@ async def list_payouts_of(tx: Tx, business_id: str, transaction_reference: str) 
         business_id, transaction_reference,
     )  # fmt: skip
     return [_payout(row) for row in rows]
+
+
+def _written(action: Action | None) -> str | None:
+    return msgspec.json.encode(action).decode() if action else None
+
+
+def _action(text: str | None) -> Action | None:
+    return msgspec.json.decode(text, type=Action) if text else None
 
 
 def _payout(row: Row) -> PayoutOrder:
