@@ -98,6 +98,27 @@ async def test_files_are_imported_shown_and_refused(desk: Desk, tmp_path: Path) 
     assert "Zeta Ltd" in (await desk.operate("suspense", "list"))[1]
 
 
+async def test_an_operator_says_which_credit_the_bank_takes_back(desk: Desk, tmp_path: Path) -> None:
+    file = tmp_path / "several.xml"
+    credits_ = [entry(destination=None, reference=text) for text in ("A", "B")]
+    file.write_bytes(camt_file(*credits_, entry(is_credit=False, is_reversal=True, reference="REV-1")))
+    code, said = await desk.run("import", str(file))
+    assert (code, "2 recorded" in said, "1 need a decision" in said) == (0, True, True), said
+    [problem] = json.loads((await desk.run("files", "--json"))[1])["problems"]
+    assert [one["credit"][-2:] for one in problem["credits"]] == ["/A", "/B"]
+    chosen = problem["credits"][1]["credit"]
+    assert f"may take back {chosen}: 250.00 EUR of 2026-11-15 from Zeta Ltd" in (await desk.run("files"))[1]
+    words = ("take-back", problem["fileId"][:12], "3", chosen, "--why", "the bank says so", "--by", OPERATING)
+    assert (await desk.run(*words))[0] == 0
+    code, said = await desk.operate("approval", "approve", "1", "--by", APPROVING)
+    assert code == 0, said
+    # The next import finds it to be recorded.
+    file.write_bytes(camt_file(id="S-2"))
+    await desk.run("import", str(file))
+    shown = json.loads((await desk.run("files", "--json"))[1])
+    assert (shown["problems"], shown["files"][1]["counts"]) == ([], {"done": 3})
+
+
 async def test_payouts_are_listed_and_refused_in_plain_words(desk: Desk) -> None:
     assert "No payment is under way" in (await desk.run("payout", "list"))[1]
     code, said = await desk.run("payout", "approve", "rt_unknown", "--why", "x", "--by", OPERATING)

@@ -24,6 +24,7 @@ from tidegate.core.errors import Unavailable
 from tidegate.core.money import Currency
 from tidegate.emulator.bank.camt_writer import camt
 from tidegate.infra.leased_work import RoundResult
+from tidegate.rail.bankfiles import key
 from tidegate.rail.bankfiles import store as rail_store
 from tidegate.rail.bankfiles.continuity import gaps_in, working_time_between
 from tidegate.rail.bankfiles.model import BankEntry
@@ -166,7 +167,7 @@ async def test_equal_credits_without_a_reference_on_two_pages(bank: BankWorld) -
     equal = entry(reference=None, destination=None, end_to_end_id=None, remittance=None, name=None, account=None)
     pages = [
         camt_file(equal, sequence=7, page=1, is_last_page=False),
-        camt_file(equal, equal, sequence=7, page=2, is_last_page=True),
+        camt_file(equal, equal, sequence=7, page=2, is_last_page=True, opening=Decimal(250)),
     ]
     await bank.bring(pages[1])
     await bank.bring(pages[0])
@@ -216,7 +217,7 @@ async def test_what_cannot_be_credited_waits_for_a_decision(bank: BankWorld, cha
     async with bank.runtime.db.connection() as tx:
         [problem] = await store.list_problems(tx, limit=10)
     assert why in problem.why
-    assert problem.line > 0
+    assert problem.entry.line > 0
     assert await bank.inflows() == []
 
 
@@ -307,7 +308,7 @@ async def test_a_copy_is_imported_before_an_interrupted_reading_is_finished(
 
 
 async def test_what_an_entry_is_looked_for_by_is_made_once(bank: BankWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    real, made = sorting.asked, list[int]()
+    real, made = key.asked, list[int]()
 
     def asked(one: BankEntry) -> list[str]:
         made.append(one.number)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bank.world import settings_in
-from bank_file_maker import DAY, VIRTUAL, camt_file, entry, mt940_file
+from bank_file_maker import DAY, VIRTUAL, camt_file, entry, mt940_file, statement
 from tidegate.bank_file.sorting import AskingEntry, KnownEntry, Sorting
+from tidegate.emulator.bank.camt_writer import camt
 from tidegate.emulator.bank.model import EmulatedEntry
+from tidegate.emulator.bank.mt_writer import mt940
 from tidegate.rail.bankfiles import reader
 from tidegate.rail.bankfiles.model import BankEntry
 
@@ -63,7 +66,13 @@ class Shelf:
         return sorted(one.state for one in self.known)
 
     def recorded(self) -> Decimal:
-        return sum((one.entry.amount for one in self.known if one.state == "new"), Decimal(0))
+        return self._sum("new")
+
+    def waiting(self) -> Decimal:
+        return self._sum("problem")
+
+    def _sum(self, state: str) -> Decimal:
+        return sum((one.entry.amount for one in self.known if one.state == state), Decimal(0))
 
 
 def sorted_out(*files: bytes) -> Shelf:
@@ -110,6 +119,28 @@ def two_blocks() -> bytes:
     return file.replace(block, block + block.replace(b"S-1", b"S-2").replace(b"INV-77", b"INV-78"))
 
 
+def paged(*pages: Sequence[EmulatedEntry], has_balances: bool = True, message: str = "M") -> list[bytes]:
+    """A file for each page of a statement."""
+    files, opening = [], Decimal(0)
+    for number, entries in enumerate(pages, 1):
+        made = statement(*entries, sequence=7, page=number, is_last_page=number == len(pages), opening=opening)
+        file = camt(replace(made, message_id=f"{message}-{number}"), kind="053")
+        files.append(file if has_balances else re.sub(rb"OPBD|CLBD", b"INFO", file))
+        opening = made.closes_with
+    return files
+
+
+def pages_of_one_file(*pages: Sequence[EmulatedEntry], again: Sequence[Sequence[EmulatedEntry]] = ()) -> bytes:
+    """Each a message of MT940."""
+    messages, opening = [], Decimal(0)
+    for number, entries in [*enumerate(pages, 1), *enumerate(again, 1)]:
+        opening = Decimal(0) if number == 1 else opening
+        made = statement(*entries, sequence=7, page=number, opening=opening)
+        messages.append(mt940(made))
+        opening = made.closes_with
+    return b"".join(messages)
+
+
 NEXT_DAY = DAY + timedelta(days=1)
 TEN, TWENTY = (entry(f"{n}.00", reference="X", end_to_end_id=f"E{n}") for n in (10, 20))
 SUM = without_details(camt_file(BATCH))
@@ -141,7 +172,13 @@ CASES: dict[str, tuple[list[bytes], str, int]] = {
         [camt_file(PLAIN, id="S-1"), camt_file(PLAIN, id="S-2")], "250", 1,
     ),
     "no reference, two statements of a day with numbers": (
-        [camt_file(PLAIN, sequence=1), camt_file(PLAIN, sequence=2, id="S-2")], "500", 0,
+        [camt_file(PLAIN, sequence=1), camt_file(PLAIN, sequence=2, id="S-2", opening=Decimal(250))], "500", 0,
+    ),
+    "no reference, and again under another number with the same balances": (
+        [camt_file(PLAIN, sequence=1), camt_file(PLAIN, sequence=2, id="S-2")], "250", 1,
+    ),
+    "no reference, and again under another number of the same statement": (
+        [camt_file(PLAIN, sequence=1), camt_file(PLAIN, sequence=2, opening=Decimal(10))], "250", 1,
     ),
     "a reference in the notice alone": ([notice(entry()), mt940_file(PLAIN)], "250", 1),
     "a reference in the statement's copy alone": ([mt940_file(PLAIN), notice(entry())], "250", 1),
@@ -154,6 +191,13 @@ CASES: dict[str, tuple[list[bytes], str, int]] = {
     "two of a run": ([of_a_run("T1"), of_a_run("T2")], "500", 0),
     "equal references on two pages": (
         [camt_file(entry(end_to_end_id=f"E{n}"), sequence=7, page=n, is_last_page=n == 2) for n in (1, 2)], "250", 1,
+    ),
+    "equal references in two statements, one after the other by their balances": (
+        [camt_file(entry(), sequence=n, id=f"S-{n}", opening=Decimal(250 * n)) for n in (1, 2)], "250", 1,
+    ),
+    "references, and pages divided otherwise": (
+        [*paged([entry(reference="A"), entry(reference="B")], [entry(reference="C")]),
+         *paged([entry(reference="A")], [entry(reference="B"), entry(reference="C")], message="N")], "750", 0,
     ),
     "equal references in two blocks of a file": ([two_blocks()], "250", 1),
     "equal references singly, then together": (
@@ -206,7 +250,24 @@ CASES: dict[str, tuple[list[bytes], str, int]] = {
         [re.sub(rb":28C?:[^\r\n]*", b":28C:0", mt940_file(PLAIN, opening=Decimal(n))) for n in (100, 350)], "500", 0,
     ),
     "no reference, pages that are all marked as copies": (
-        [camt_file(PLAIN, sequence=7, page=page, is_copy=True) for page in (1, 2)], "500", 0,
+        [camt_file(PLAIN, sequence=7, page=page, opening=Decimal(250 * page), is_copy=True) for page in (1, 2)],
+        "500", 0,
+    ),
+    "no reference, pages whose balances do not say which comes after which": (
+        [camt_file(PLAIN, sequence=7, page=page) for page in (1, 2)], "250", 1,
+    ),
+    "no reference, pages of one file": ([pages_of_one_file([PLAIN], [PLAIN], [PLAIN])], "750", 0),
+    "no reference, pages of one file, and divided otherwise in it": (
+        [pages_of_one_file([PLAIN], [PLAIN, PLAIN], again=([PLAIN, PLAIN], [PLAIN]))], "750", 2,
+    ),
+    "no reference, one page, and again as two": (
+        [camt_file(PLAIN, PLAIN, sequence=7), *paged([PLAIN], [PLAIN])], "500", 1,
+    ),
+    "no reference, two pages, and again as one": (
+        [*paged([PLAIN], [PLAIN]), camt_file(PLAIN, PLAIN, sequence=7)], "500", 1,
+    ),
+    "no reference, an account that is emptied every day": (
+        [camt_file(PLAIN, replace(PLAIN, is_credit=False), sequence=7, page=page) for page in (1, 2)], "500", 2,
     ),
     "no reference, a virtual number and two pages of the account": (
         [camt_file(PLAIN, account=VIRTUAL), *(camt_file(PLAIN, id="P", sequence=9, page=page) for page in (1, 2))],
@@ -327,3 +388,43 @@ def test_a_second_sum_is_recorded_also_after_an_interruption() -> None:
     shelf.bring(file, batch=1, until=1)
     shelf.bring(file, batch=1)
     assert (shelf.recorded(), shelf.states().count("problem")) == (Decimal(60), 0)
+
+
+def divided(draw: st.DrawFn, entries: list[EmulatedEntry]) -> list[list[EmulatedEntry]]:
+    """Into pages of one entry or more."""
+    ends = sorted(draw(st.sets(st.integers(1, len(entries) - 1)))) if len(entries) > 1 else []
+    return [entries[begin:end] for begin, end in pairwise([0, *ends, len(entries)])]
+
+
+@st.composite
+def divisions(draw: st.DrawFn) -> tuple[Decimal, list[bytes], list[bytes]]:
+    """A statement without a reference, and the same one with its pages divided otherwise; in any order."""
+    amounts = draw(st.lists(st.sampled_from(["1.00", "2.00"]), min_size=1, max_size=5))
+    entries = [replace(PLAIN, amount=Decimal(amount)) for amount in amounts]
+    has_balances = draw(st.booleans())
+    first, second = (
+        draw(st.permutations(paged(*divided(draw, entries), has_balances=has_balances, message=message)))
+        for message in ("A", "B")
+    )
+    return sum(map(Decimal, amounts), Decimal(0)), first, second
+
+
+@given(divisions())
+def test_a_statement_that_comes_again_divided_otherwise_is_not_recorded_twice(
+    given_: tuple[Decimal, list[bytes], list[bytes]],
+) -> None:
+    total, first, second = given_
+    before = sorted_out(*first)
+    after = sorted_out(*first, *second)
+    assert before.recorded() == after.recorded() <= total
+    assert before.recorded() + before.waiting() == total
+
+
+@given(divisions(), st.data())
+def test_pages_of_two_divisions_in_any_order_are_not_recorded_twice(
+    given_: tuple[Decimal, list[bytes], list[bytes]], data: st.DataObject
+) -> None:
+    total, first, second = given_
+    files = data.draw(st.permutations([*first, *second]))
+    shelf = sorted_out(*files)
+    assert shelf.recorded() <= total <= shelf.recorded() + shelf.waiting()

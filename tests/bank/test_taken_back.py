@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,11 @@ from typing import Any
 import pytest
 
 from bank.world import ADA, BankWorld
-from bank_file_maker import ACCOUNT, DAY, camt_file, entry, mt940_file
+from bank_file_maker import ACCOUNT, CREATED, DAY, camt_file, entry, mt940_file
 from build import Shop
 from tidegate.bank_file import decide, imports, record, store
+from tidegate.core.errors import Conflict, NotFound
+from tidegate.emulator.bank.model import EmulatedEntry
 from tidegate.runtime import Runtime
 
 UETR = "255ae394-9965-4438-ac86-f406feada396"
@@ -28,7 +31,7 @@ async def bank(shop: Shop, runtime: Runtime, admin: Any, tmp_path: Path) -> Bank
 
 
 def reversal_file(**changed: Any) -> bytes:
-    return camt_file(replace(BACK, **changed), id="S-2", message_id="M-2")
+    return camt_file(replace(BACK, **changed), id="S-2", message_id="M-2", opening=Decimal(250))
 
 
 def with_transaction_id(file: bytes, text: str) -> bytes:
@@ -46,6 +49,19 @@ async def only_entry(bank: BankWorld, *, is_credit: bool) -> Any:
 
 async def alone(_: Any) -> None:
     """Nothing else is written with the decision."""
+
+
+def numbered(sequence: int, opening: int, *entries: EmulatedEntry) -> bytes:
+    """Statements of which one can be missed."""
+    name = f"N-{sequence}"
+    return camt_file(*entries, sequence=sequence, opening=Decimal(opening), id=name, message_id=name)
+
+
+async def choose(bank: BankWorld, credit: str) -> None:
+    found = await only_entry(bank, is_credit=False)
+    subject = f"{found['file_id']}/{found['number']}"
+    await decide.take_back(bank.runtime.db, subject, credit, note="they say so", by=ADA, now=bank.now, also=alone)
+    await bank.record()
 
 
 async def record_by_hand(bank: BankWorld, found: Any, why: str) -> None:
@@ -110,13 +126,71 @@ async def test_the_identifier_of_the_payers_bank_does_not_go_before_what_contrad
 async def test_two_reversals_take_two_equal_credits_back_whichever_comes_first(bank: BankWorld) -> None:
     number = await bank.account()
     await bank.bring(camt_file(entry(destination=number, reference="A")))
-    await bank.bring(camt_file(BACK, replace(BACK, reference="REV-2"), id="S-2", message_id="M-2"))
+    both = (BACK, replace(BACK, reference="REV-2"))
+    await bank.bring(camt_file(*both, id="S-2", message_id="M-2", opening=Decimal(250)))
     assert len(await taken_back(bank)) == 1
     debits = await bank.admin.fetch("SELECT state, awaits_credit FROM bank_entry WHERE NOT is_credit ORDER BY state")
     assert [tuple(one) for one in debits] == [("done", False), ("problem", True)]
-    await bank.bring(camt_file(entry(destination=number, reference="B"), id="S-3", message_id="M-3"))
+    late = entry(destination=number, reference="B")
+    await bank.bring(camt_file(late, id="S-3", message_id="M-3", opening=Decimal(-250)))
     assert sorted(key[-2:] for key in await taken_back(bank)) == ["/A", "/B"]
     assert await bank.states() == ["done"] * 4
+
+
+async def test_of_credits_with_one_identifier_none_is_taken_while_another_may_be_to_come(bank: BankWorld) -> None:
+    number = await bank.account()
+    await bank.bring(numbered(1, 0, entry(destination=number, reference="A")))
+    await bank.bring(numbered(3, 500, BACK))
+    found = await only_entry(bank, is_credit=False)
+    assert found["note"].endswith("another may be to come: statements before it are missing")
+    assert await taken_back(bank) == []
+    await bank.bring(numbered(2, 250, entry(destination=number, reference="B")))
+    found = await only_entry(bank, is_credit=False)
+    assert (found["state"], found["awaits_credit"]) == ("problem", False)
+    assert found["note"].endswith("several credits of ours fit it")
+    async with bank.runtime.db.connection() as tx:
+        [problem] = await store.list_problems(tx, limit=10)
+    [chosen] = [one for one in problem.choices if one.key.endswith("/B")]
+    assert str(chosen) == "250.00 EUR of 2026-11-15 from Zeta Ltd"
+    with pytest.raises(Conflict):
+        await choose(bank, chosen.key + "~2")
+    await choose(bank, chosen.key)
+    assert await taken_back(bank) == [chosen.key]
+    assert (await only_entry(bank, is_credit=False))["state"] == "done"
+    # It is decided.
+    with pytest.raises(NotFound):
+        await choose(bank, chosen.key)
+
+
+async def test_the_statement_that_was_missing_shows_that_no_other_credit_is_meant(bank: BankWorld) -> None:
+    await bank.bring(numbered(1, 0, entry(destination=await bank.account())))
+    await bank.bring(numbered(3, 251, BACK))
+    assert await taken_back(bank) == []
+    await bank.bring(numbered(2, 250, entry("1.00", reference="C", end_to_end_id="E-2")))
+    assert len(await taken_back(bank)) == 1
+
+
+async def test_a_reversal_in_a_notice_waits_for_the_statement_of_its_day(bank: BankWorld) -> None:
+    await bank.bring(numbered(1, 0, entry(destination=await bank.account())))
+    await bank.bring(camt_file(BACK, kind="054", id="S-2", message_id="M-2"))
+    found = await only_entry(bank, is_credit=False)
+    assert found["note"].endswith("the statement of its day has not come")
+    created_at = CREATED + timedelta(days=1)
+    await bank.bring(camt_file(BACK, id="S-3", sequence=2, opening=Decimal(250), created_at=created_at))
+    assert len(await taken_back(bank)) == 1
+    assert sorted(await bank.states()) == ["done", "done", "repeat"]
+
+
+async def test_no_earlier_credit_is_taken_while_one_like_it_waits_for_a_decision(bank: BankWorld) -> None:
+    number = await bank.account()
+    await bank.bring(numbered(1, 0, entry(destination=number, reference="A")))
+    # Under a reference that the bank has given before.
+    await bank.bring(numbered(2, 250, entry(destination=number, reference="A")))
+    assert sorted(await bank.states()) == ["done", "problem"]
+    await bank.bring(numbered(3, 500, BACK))
+    assert await taken_back(bank) == []
+    found = await only_entry(bank, is_credit=False)
+    assert found["note"].endswith("one credit fits it, and another is not recorded yet")
 
 
 async def test_a_second_debit_of_a_credit_is_not_recorded_by_decision(bank: BankWorld) -> None:
@@ -151,7 +225,7 @@ async def test_an_interrupted_reversal_keeps_its_credit(bank: BankWorld, monkeyp
 
 async def test_an_mt_reversal_names_the_payers_account(bank: BankWorld) -> None:
     await bank.bring(camt_file(entry(destination=await bank.account())))
-    await bank.bring(mt940_file(BACK, message_id="M-2"))
+    await bank.bring(mt940_file(BACK, message_id="M-2", opening=Decimal(250)))
     assert len(await taken_back(bank)) == 1
 
 
@@ -187,9 +261,9 @@ async def test_a_credit_recorded_between_the_look_and_the_end_is_seen(
 ) -> None:
     number, judge = await bank.account(), record._judge
 
-    async def judged(*given: Any) -> record.RecordedAs:
+    async def judged(*given: Any) -> record.RecordedAs | None:
         outcome = await judge(*given)
-        if outcome.awaits_credit:
+        if outcome is None:
             monkeypatch.undo()
             await bank.bring(camt_file(entry(destination=number, uetr=UETR)))
         return outcome

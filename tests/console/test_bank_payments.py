@@ -117,3 +117,30 @@ async def test_a_debit_that_needs_a_decision_is_judged_again(
     assert (await decide(approver, await open_approval(approver))).status_code == 303
     await bank.record()
     assert "the payer is known by now" in (await operator.get("/bank")).text
+
+
+async def test_which_credit_a_bank_takes_back_is_chosen_by_two(
+    operator: SignedInStaff, approver: SignedInStaff, bank: BankWorld, admin: Any
+) -> None:
+    number = await bank.account()
+    credits_ = [entry(destination=number, reference=text) for text in ("A", "B")]
+    back = entry(is_credit=False, is_reversal=True, reference="REV-1")
+    await bank.bring(camt_file(*credits_, back))
+    page = (await operator.get("/bank")).text
+    assert "several credits of ours fit it" in page
+    subject = page.partition('name="subject" value="')[2].partition('"')[0]
+    chosen = page.partition('name="decision" value="take_back ')[2].partition('"')[0]
+    given = {"subject": subject, "why": "the bank says so"}
+    for wrong in ("take_back", "take_back ", f"settle {chosen}"):
+        assert (await operator.send("/bank/decide", at="/bank", decision=wrong, **given)).status_code == 422
+    # Of no credit of ours: refused when it is approved.
+    assert (await operator.send("/bank/decide", at="/bank", decision="take_back X", **given)).status_code == 303
+    assert (await decide(approver, await open_approval(approver))).status_code == 409
+    number_ = await open_approval(approver)
+    assert (await operator.send(f"/approvals/{number_}/withdraw", at="/approvals")).status_code == 303
+    assert (await operator.send("/bank/decide", at="/bank", decision=f"take_back {chosen}", **given)).status_code == 303
+    assert f"Take back the credit {chosen}" in (await approver.get("/approvals")).text
+    assert (await decide(approver, await open_approval(approver))).status_code == 303
+    await bank.record()
+    assert "Every entry" in (await operator.get("/bank")).text
+    assert await admin.fetchval("SELECT transaction_id FROM credit_reversal") == chosen

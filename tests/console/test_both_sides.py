@@ -33,6 +33,7 @@ ACTIONS = (
     Action("bank.pay", "amendBankPayment", "bank payout amend"),
     Action("bank.settle", "decideBankEntry", "bank settle"),
     Action("bank.record", "decideBankEntry", "bank record"),
+    Action("bank.take_back", "decideBankEntry", "bank take-back"),
     Action("bank_file.payout.refuse", "refuseBankPayment", "bank payout refuse"),
     Action("rail.resume", "resumeRail", "rail resume"),
     Action("refund.create", "proposeRefund", "refund create"),

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser
+from playwright.async_api import Browser, Page
 
+from bank.world import BankWorld
+from bank_file_maker import camt_file, entry
 from browser import chromium
+from build import Shop
 from console.people import SignedInStaff
 from console.test_releases import held, proposed
-from dashboard.test_browser import look_at
+from dashboard.test_browser import VIEWS, look_at
 from inflow import Inflows, credit
 from tidegate.core.money import Currency
+from tidegate.runtime import Runtime
 
 PAGES = (
     "", "/find?q=x",
@@ -32,6 +37,14 @@ pytestmark = pytest.mark.usefixtures("unlimited")
 async def browser() -> AsyncIterator[Browser]:
     async with chromium() as opened:
         yield opened
+
+
+async def visit(browser: Browser, staff: SignedInStaff) -> Page:
+    base_url = str(staff.client.base_url)
+    context = await browser.new_context(base_url=base_url)
+    session = staff.client.cookies["tidegate-console"]
+    await context.add_cookies([{"name": "tidegate-console", "value": session, "url": base_url}])
+    return await context.new_page()
 
 
 async def test_every_page_on_a_dark_phone_and_on_a_desk(
@@ -90,14 +103,33 @@ async def test_every_page_on_a_dark_phone_and_on_a_desk(
         "receipt": await admin.fetchval("SELECT id FROM receipt WHERE outcome = 'suspense'"),
     }
     problems: list[str] = []
-    base_url = str(operator.client.base_url)
-    context = await browser.new_context(base_url=base_url)
-    session = operator.client.cookies["tidegate-console"]
-    await context.add_cookies([{"name": "tidegate-console", "value": session, "url": base_url}])
-    page = await context.new_page()
+    page = await visit(browser, operator)
     for below in PAGES:
         name = below.strip("/").replace("/", "-").replace("{", "").replace("}", "") or "overview"
         problems += await look_at(page, f"/console{below.format(**names)}", f"console-{name}")
     # They are of no payment: the books would say so.
     await admin.execute("DELETE FROM takings")
     assert problems == []
+
+
+@pytest.fixture
+def bank(shop: Shop, runtime: Runtime, admin: Any, tmp_path: Path) -> BankWorld:
+    return BankWorld.of(shop, runtime, admin, tmp_path)
+
+
+async def test_entries_of_a_bank_that_need_a_decision_with_their_forms(
+    browser: Browser, operator: SignedInStaff, bank: BankWorld
+) -> None:
+    """A reversal that several credits fit, a credit that contradicts another, and one that is proposed already."""
+    number = await bank.account()
+    back = entry(is_credit=False, is_reversal=True, reference="REV-1")
+    await bank.bring(
+        camt_file(*(entry(destination=number, reference=text) for text in ("A", "B")), back, sequence=1),
+        "camt053-DE89370400440532013000-EUR-2026-11-15-000000000000000001-final.xml",
+    )
+    await bank.bring(camt_file(entry("260.00", reference="A"), entry("1.005", reference="C"), sequence=4, id="S-4"))
+    at = f"{await bank.admin.fetchval('SELECT file_id FROM bank_entry WHERE amount = 1.005')}/2"
+    given = {"subject": at, "decision": "settle", "why": "the bank corrects it"}
+    assert (await operator.send("/bank/decide", at="/bank", **given)).status_code == 303
+    page = await visit(browser, operator)
+    assert await look_at(page, "/console/bank", "console-bank-decisions", VIEWS, unfolds=True) == []

@@ -65,9 +65,11 @@ async def visit(browser: Browser, person: SignedInPerson, base_url: str, **optio
 
 
 async def look_at(
-    page: Page, path: str, name: str, views: Sequence[View] = VIEWS[:2], *, status: int = 200
+    page: Page, path: str, name: str, views: Sequence[View] = VIEWS[:2], *, status: int = 200, unfolds: bool = False
 ) -> list[str]:
-    """Loaded once. Of the second view on, only what a theme or a width can change is examined."""
+    """Loaded once, `unfolds` with all that can be unfolded. Of the second view on, only what a theme or a width can
+    change is examined.
+    """
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
     problems: list[str] = []
@@ -78,6 +80,10 @@ async def look_at(
             answer = await page.goto(path)
             assert answer is not None
             assert answer.status == status, path
+            if unfolds:
+                await page.evaluate(
+                    "() => document.querySelectorAll('main details').forEach(one => { one.open = true; })"
+                )
         seen = f"{name}-{theme}-{width}"
         if folder := os.environ.get("TIDEGATE_SHOTS"):
             await page.screenshot(path=Path(folder) / f"{seen}.png", full_page=True)

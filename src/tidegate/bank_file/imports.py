@@ -122,8 +122,9 @@ class _Import:
             count = await self._read_parts(opened)
         finally:
             await _in_thread(opened.parts.close)
-        async with self._deps.db.connection() as tx:
+        async with self._deps.db.transaction() as tx:
             await store.mark_read(tx, self._id, entry_count=count)
+            await store.judge_waiting(tx, self._id)
 
     async def _read_parts(self, opened: OpenedFile) -> int:
         count, day = 0, self._now.date()

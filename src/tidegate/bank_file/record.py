@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 
@@ -9,15 +10,17 @@ import msgspec
 
 from tidegate.bank_file import payout_store, store
 from tidegate.bank_file.payout_store import ProposedPayout
-from tidegate.bank_file.taken_back import fitting
+from tidegate.bank_file.taken_back import BY_PAYERS_ID, CreditFound, fitting, missing_before
 from tidegate.bank_settings import BankFilesSettings
 from tidegate.core.clock import Clock
 from tidegate.core.money import Money
 from tidegate.infra import leased_work
+from tidegate.infra.db import Tx
 from tidegate.infra.lease_store import Lease
 from tidegate.infra.leased_work import RoundResult, WorkKind
 from tidegate.intake import commands as intake
 from tidegate.rail.bankfiles import arrival
+from tidegate.rail.bankfiles import store as rail_store
 from tidegate.rail.bankfiles.model import BankEntry
 from tidegate.rail.bankfiles.rail import NAME, BankFilesRail
 from tidegate.rail.deps import PaymentDeps
@@ -33,8 +36,6 @@ class RecordedAs(msgspec.Struct, frozen=True, kw_only=True):
     note: str | None = None
     event: RailEvent | None = None
     destination: str | None = None
-    # It takes money back, and no credit fits it yet.
-    awaits_credit: bool = False
 
 
 def rail_in(deps: PaymentDeps) -> BankFilesRail | None:
@@ -57,6 +58,8 @@ async def _record(deps: PaymentDeps, settings: BankFilesSettings, clock: Clock, 
     if entry is None:
         return False
     outcome = await _judge(deps, settings, file_id, entry)
+    if outcome is None:
+        return True
     if outcome.event is not None:
         # By reference to the file: the entry's own bytes are kept with it, once.
         body = msgspec.json.encode({"file": file_id, "entry": entry.number})
@@ -68,22 +71,17 @@ async def _record(deps: PaymentDeps, settings: BankFilesSettings, clock: Clock, 
 
 async def _end(deps: PaymentDeps, file_id: str, entry: BankEntry, outcome: RecordedAs) -> None:
     async with deps.db.transaction() as tx:
-        if outcome.awaits_credit:
-            await store.lock_for_reversal(tx)
-            if fitting(entry, await store.list_credits_like(tx, file_id, entry)):
-                # Recorded a moment ago; the next round judges again.
-                return
-        elif entry.is_credit:
+        if entry.is_credit:
             await store.lock_for_credit(tx)
         await store.end_entry(
-            tx, file_id, entry.number, state=outcome.state, note=outcome.note, destination=outcome.destination,
-            awaits_credit=outcome.awaits_credit,
-        )  # fmt: skip
+            tx, file_id, entry.number, state=outcome.state, note=outcome.note, destination=outcome.destination
+        )
         if entry.is_credit and outcome.state == "done":
             await store.judge_again(tx, entry)
 
 
-async def _judge(deps: PaymentDeps, settings: BankFilesSettings, file_id: str, entry: BankEntry) -> RecordedAs:
+async def _judge(deps: PaymentDeps, settings: BankFilesSettings, file_id: str, entry: BankEntry) -> RecordedAs | None:
+    """None for a reversal that waits."""
     account, amount = settings.account_of(entry.account), arrival.money_of(entry)
     if account is None or isinstance(amount, str):
         return RecordedAs(state="problem", note=str(amount) if account else f"{entry.account} is not ours any more")
@@ -117,20 +115,40 @@ async def _paid_out(deps: PaymentDeps, payout: ProposedPayout, entry: BankEntry,
     return RecordedAs(state="done", note=f"pays {reference}", event=event)
 
 
-async def _taken_back(deps: PaymentDeps, file_id: str, entry: BankEntry, amount: Money) -> RecordedAs:
+async def _taken_back(deps: PaymentDeps, file_id: str, entry: BankEntry, amount: Money) -> RecordedAs | None:
     async with deps.db.transaction() as tx:
         await store.lock_for_reversal(tx)
         found = fitting(entry, await store.list_credits_like(tx, file_id, entry))
-        if len(found) == 1:
-            await store.take_back(tx, file_id, entry.number, key=found[0].key)
-    if len(found) != 1:
-        why = f"the bank takes money back; {'several credits' if found else 'no credit'} of ours fit it"
-        return RecordedAs(state="problem", note=why, awaits_credit=not found)
+        doubt = await _doubt(tx, file_id, entry, found)
+        if doubt is not None:
+            # At once, while no credit is recorded: one that comes later has it judged again.
+            await store.end_entry(
+                tx, file_id, entry.number, state="problem", note=f"the bank takes money back; {doubt}",
+                awaits_credit=len(found) <= 1,
+            )  # fmt: skip
+            return None
+        [credit] = found
+        await store.take_back(tx, file_id, entry.number, key=credit.key)
     event = CreditReversed(
-        account_number=found[0].destination,
-        transaction_id=found[0].key,
+        account_number=credit.destination,
+        transaction_id=credit.key,
         reversal_id=entry.keys[0],
         amount=amount,
         reason=entry.return_reason or "taken back by the bank",
     )
-    return RecordedAs(state="done", note=f"takes back {found[0].key}", event=event)
+    return RecordedAs(state="done", note=f"takes back {credit.key}", event=event)
+
+
+async def _doubt(tx: Tx, file_id: str, entry: BankEntry, found: Sequence[CreditFound]) -> str | None:
+    """Why it is not certain which credit is meant. Payers use their identifiers again: another may be to come."""
+    if len(found) != 1:
+        return f"{'several credits' if found else 'no credit'} of ours fit it"
+    if found[0].rank != BY_PAYERS_ID:
+        return None
+    if await store.has_unrecorded_like(tx, entry):
+        return "one credit fits it, and another is not recorded yet"
+    is_read = not entry.is_stated or await store.has_statement(tx, file_id, entry.statement)
+    missing = (
+        missing_before(entry, await rail_store.list_statements(tx)) if is_read else "its statement is not read yet"
+    )
+    return f"one credit fits it, and another may be to come: {missing}" if missing else None

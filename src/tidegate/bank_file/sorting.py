@@ -171,12 +171,13 @@ class Sorting:
             is_divided = False
         if is_divided or key.startswith(CUT):
             return Verdict.UNSURE
+        is_twice = other.is_stated and entry.is_stated and _is_on_another_sheet(other, entry)
         if is_strong:
             # A reference that a bank has given twice.
-            is_twice = other.is_stated and entry.is_stated and _is_on_another_sheet(other, entry)
             return Verdict.DOUBTED if is_twice else Verdict.SAME
         if key.startswith(VALUED):
-            return Verdict.SAME if _agree(other, entry) else Verdict.DOUBTED
+            is_twice = is_twice and entry.sheet.is_surely_another_than(other.sheet)
+            return Verdict.SAME if _agree(other, entry) and not is_twice else Verdict.DOUBTED
         if other.is_dated is not entry.is_dated:
             return Verdict.UNSURE
         is_one_payment = _text(given(other.end_to_end_id)) == _text(given(entry.end_to_end_id)) != ""
@@ -187,13 +188,22 @@ class Sorting:
         if self._is_contradicted(other, entry):
             return Verdict.OTHER
         is_another = _is_on_another_sheet(other, entry) if other.is_stated and entry.is_stated else False
-        if is_another:
+        if is_another and (self._is_of_one_division(known, entry) or entry.sheet.is_surely_another_than(other.sheet)):
             return Verdict.OTHER
         if key.startswith(NEAR):
             # What a notice told and a statement has too is not what the statement has besides.
             return Verdict.STRANGE if known.root in self._stated and not other.is_stated else Verdict.UNSURE
+        if is_another:
+            return Verdict.DOUBTED
         is_plain = not other.has_reference and not entry.has_reference
         return Verdict.SAME if is_plain and is_another is False else Verdict.UNSURE
+
+    def _is_of_one_division(self, known: KnownEntry, entry: BankEntry) -> bool:
+        """Pages of a statement that follow each other in this file."""
+        pages = (known.entry.sheet.page, entry.sheet.page)
+        if known.file_id != self._file_id or pages[0] is None or pages[1] is None:
+            return False
+        return pages[1] - pages[0] == entry.statement - known.entry.statement
 
     def _is_contradicted(self, other: BankEntry, entry: BankEntry) -> bool:
         """They say different things about what both name. Formats write names and accounts differently."""

@@ -189,8 +189,9 @@ async def judge_again(tx: Tx, credit: BankEntry) -> None:
 
 # Those with an identifier are found by the index; the account may have millions of others.
 CREDITS_LIKE = """
-    SELECT key, destination, rank, end_to_end_id, payer_account
-      FROM (SELECT keys[1] AS key, destination, booked_on, details ->> 'end_to_end_id' AS end_to_end_id,
+    SELECT key, destination, booked_on, amount, currency, payer, rank, end_to_end_id, payer_account
+      FROM (SELECT keys[1] AS key, destination, booked_on, amount, currency,
+                   details -> 'counterparty' ->> 'name' AS payer, details ->> 'end_to_end_id' AS end_to_end_id,
                    details -> 'counterparty' ->> 'account_number' AS payer_account,
                    CASE WHEN details ->> 'uetr' = $3 THEN 1 WHEN details ->> 'transaction_id' = $4 THEN 2 ELSE 3 END
                    AS identified_by
@@ -208,7 +209,8 @@ CREDITS_LIKE = """
           SELECT file_id = $9 AND number = $10 AS is_own FROM bank_entry WHERE takes_back = credit.key) AS taker ON true
      CROSS JOIN LATERAL (SELECT CASE WHEN is_own THEN 0 ELSE identified_by END AS rank) AS ranked
      WHERE coalesce(is_own, true)
-     ORDER BY rank, coalesce(end_to_end_id = $5, false) DESC, coalesce(payer_account = $8, false) DESC, booked_on DESC
+     ORDER BY rank, coalesce(end_to_end_id = $5, false) DESC, coalesce(payer_account = $8, false) DESC, booked_on DESC,
+              key
      LIMIT 50
 """
 
@@ -225,6 +227,47 @@ async def list_credits_like(tx: Tx, file_id: str, taken_back: BankEntry) -> list
         taken_back.counterparty.account_number, file_id, taken_back.number,
     )  # fmt: skip
     return [CreditFound(**dict(row)) for row in rows]
+
+
+async def list_choices(tx: Tx, file_id: str, entry: BankEntry) -> list[CreditFound]:
+    """Credits of which an operator may choose one, when it is not known which a bank takes back."""
+    return await list_credits_like(tx, file_id, entry) if entry.is_reversal or entry.is_return else []
+
+
+async def has_unrecorded_like(tx: Tx, taken_back: BankEntry) -> bool:
+    """Whether a credit with the payer's identifier and the same amount is not recorded yet, or waits for a decision."""
+    found = await tx.fetchval(
+        """
+        SELECT true FROM (
+            SELECT account, currency, amount, details FROM bank_entry WHERE is_credit AND state = 'new'
+             UNION ALL
+            SELECT account, currency, amount, details FROM bank_entry WHERE is_credit AND state = 'problem') AS credit
+         WHERE account = $1 AND currency = $2 AND amount = $3 AND details ->> 'end_to_end_id' = $4 LIMIT 1
+        """,
+        taken_back.account, taken_back.currency, taken_back.amount, given(taken_back.end_to_end_id),
+    )  # fmt: skip
+    return found is True
+
+
+async def has_statement(tx: Tx, file_id: str, number: int) -> bool:
+    """Whether the statement was read to its end."""
+    found = await tx.fetchval(
+        "SELECT true FROM bank_statement WHERE file_id = $1 AND number = $2", file_id, number
+    )  # fmt: skip
+    return found is True
+
+
+async def judge_waiting(tx: Tx, file_id: str) -> None:
+    """Reversals that await their credit, of accounts of which this file has a statement."""
+    await tx.execute(
+        """
+        UPDATE bank_entry SET state = 'new', awaits_credit = false
+         WHERE state = 'problem' AND awaits_credit
+           AND details -> 'sheet' ->> 'account'
+               IN (SELECT account FROM bank_statement WHERE file_id = $1 AND is_binding)
+        """,
+        file_id,
+    )
 
 
 async def take_back(tx: Tx, file_id: str, number: int, *, key: str) -> None:
@@ -264,29 +307,35 @@ async def list_files(tx: Tx, *, limit: int) -> list[ImportedFile]:
 class EntryProblem(msgspec.Struct, frozen=True):
     file_id: str
     file_name: str
-    number: int
-    line: int
+    entry: BankEntry
     what: str
     why: str
-    is_credit: bool
+    # Those of which one may be chosen, when it is a reversal.
+    choices: list[CreditFound]
 
 
 async def list_problems(tx: Tx, *, limit: int) -> list[EntryProblem]:
     rows = await tx.fetch(
         """
-        SELECT file_id, file.name, number, coalesce((details ->> 'line')::integer, 0) AS line,
-               amount || ' ' || currency AS what, coalesce(note, '') AS why, is_credit
+        SELECT file_id, file.name, details, amount || ' ' || currency AS what, coalesce(note, '') AS why
           FROM bank_entry JOIN bank_file AS file ON file.id = file_id
          WHERE bank_entry.state = 'problem' ORDER BY booked_on, file_id, number LIMIT $1
         """,
         limit,
     )
-    return [
-        EntryProblem(
-            row["file_id"], row["name"], row["number"], row["line"], row["what"], row["why"], row["is_credit"]
-        )
-        for row in rows
-    ]  # fmt: skip
+    problems = []
+    for row in rows:
+        entry = entry_of(row["details"])
+        choices = await list_choices(tx, row["file_id"], entry)
+        problems.append(EntryProblem(row["file_id"], row["name"], entry, row["what"], row["why"], choices))
+    return problems
+
+
+async def find_problem_entry(tx: Tx, file_id: str, number: str) -> BankEntry | None:
+    details: str | None = await tx.fetchval(
+        "SELECT details FROM bank_entry WHERE file_id = $1 AND number::text = $2 AND state = 'problem'", file_id, number
+    )
+    return entry_of(details) if details else None
 
 
 async def find_problem(tx: Tx, file_prefix: str, number: int) -> str | None:

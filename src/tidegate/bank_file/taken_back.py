@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date, timedelta
+from decimal import Decimal
 
 import msgspec
 
+from tidegate.rail.bankfiles.continuity import KnownStatement, gaps_in
 from tidegate.rail.bankfiles.identifier import given
 from tidegate.rail.bankfiles.model import BankEntry
 
-BY_TRANSACTION_ID = 2
+BY_TRANSACTION_ID, BY_PAYERS_ID = 2, 3
+# A credit may be recalled for 13 months.
+RECALLED_WITHIN = timedelta(days=400)
 
 
 class CreditFound(msgspec.Struct, frozen=True, kw_only=True):
@@ -17,16 +22,34 @@ class CreditFound(msgspec.Struct, frozen=True, kw_only=True):
 
     key: str
     destination: str
+    booked_on: date
+    amount: Decimal
+    currency: str
+    payer: str | None
     # How certain the identifier is: the lowest decides.
     rank: int
     end_to_end_id: str | None
     payer_account: str | None
+
+    def __str__(self) -> str:
+        return f"{self.amount:f} {self.currency} of {self.booked_on} from {self.payer or 'an unknown payer'}"
 
 
 def fitting(taken_back: BankEntry, found: Sequence[CreditFound]) -> list[CreditFound]:
     """Those by the most certain identifier; a contradicted one is not replaced by a less certain one."""
     rank = min((one.rank for one in found), default=0)
     return [one for one in found if one.rank == rank and not _is_contradicted(taken_back, one)]
+
+
+def missing_before(taken_back: BankEntry, statements: Sequence[KnownStatement]) -> str | None:
+    """Why a credit that is meant may not have come yet. `statements` are binding ones, in the order in which they came,
+    with the one that the debit stands in.
+    """
+    since = taken_back.booked_on - RECALLED_WITHIN
+    of_account = [one for one in statements if one.account == taken_back.sheet.account and one.day >= since]
+    if not taken_back.is_stated and not any(one.day >= taken_back.booked_on for one in of_account):
+        return "the statement of its day has not come"
+    return "statements before it are missing" if gaps_in(of_account) else None
 
 
 def _is_contradicted(taken_back: BankEntry, credit: CreditFound) -> bool:

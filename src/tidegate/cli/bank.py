@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import TypeVar
 
 import click
+import msgspec
 from rich.table import Table
 
 from tidegate.bank_file import imports, store
 from tidegate.bank_file.model import ImportedFile
 from tidegate.bank_file.record import rail_in, record_entries
 from tidegate.bank_file.store import EntryProblem
+from tidegate.bank_file.taken_back import CreditFound
 from tidegate.bank_settings import ACCOUNTS, BankFilesSettings, StatementAccount
 from tidegate.cli.bank_payout import payout
 from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
@@ -27,7 +29,8 @@ from tidegate.rail.bankfiles.continuity import gaps_in
 from tidegate.rail.bankfiles.key import shown
 from tidegate.rail.bankfiles.model import BankEntry, FileRefused
 from tidegate.rail.deps import PaymentDeps
-from tidegate.release.commands import ReleaseWish
+from tidegate.release.arguments import TakeBackArguments
+from tidegate.release.commands import NOTHING, ReleaseWish
 from tidegate.release.model import ReleaseDeps
 from tidegate.settings_reader import SettingsReader
 
@@ -143,10 +146,11 @@ def files(limit: int, as_json: bool) -> None:
                     {
                         "fileId": one.file_id,
                         "file": one.file_name,
-                        "entry": one.number,
-                        "line": one.line,
+                        "entry": one.entry.number,
+                        "line": one.entry.line,
                         "amount": one.what,
                         "why": one.why,
+                        "credits": [_choice(it) for it in one.choices],
                     }
                     for one in problems
                 ],
@@ -163,12 +167,19 @@ def files(limit: int, as_json: bool) -> None:
         table.add_row(received, plain(one.name), one.kind or "–", _STATES[one.state] + why, plain(_counts(one)))
     show_table(table, "No file yet: `tidegate bank import FILE` imports one.")
     for problem in problems:
-        place = f"{problem.file_id[:12]} {problem.file_name}, entry {problem.number}, line {problem.line}"
-        out.print(f"[red]![/] {plain(f'{place}: {problem.what}: {problem.why}')}", soft_wrap=True)
+        _show(problem)
     for gap in gaps:
         out.print(f"[yellow]![/] {plain(gap)}", soft_wrap=True)
     if found and not problems and not gaps:
         out.print("[green]✓[/] Nothing is missing, and nothing needs a decision.")
+
+
+def _show(problem: EntryProblem) -> None:
+    entry = problem.entry
+    place = f"{problem.file_id[:12]} {problem.file_name}, entry {entry.number}, line {entry.line}"
+    out.print(f"[red]![/] {plain(f'{place}: {problem.what}: {problem.why}')}", soft_wrap=True)
+    for credit in problem.choices:
+        out.print(f"    {plain(f'may take back {credit.key}: {credit}')}", soft_wrap=True)
 
 
 @bank.command()
@@ -202,7 +213,24 @@ def record(file: str, entry: int, why: str, by: str | None) -> None:
     out.print(f"[green]✓[/] Entry {entry} will be recorded or judged again in a moment.")
 
 
-def _decide(command: str, file: str, entry: int, why: str, by: str | None) -> None:
+@bank.command(name="take-back")
+@click.argument("file", metavar="FILE-ID")
+@click.argument("entry", type=click.IntRange(1))
+@click.argument("credit")
+@click.option("--why", required=True, help="How you know which credit is meant; kept in the audit trail.")
+@by_option
+@speaks_plainly
+def take_back(file: str, entry: int, credit: str, why: str, by: str | None) -> None:
+    """Say which CREDIT a bank takes back by an entry that needs a decision: one of those that `tidegate bank files`
+    shows with it. FILE-ID stands there too; its first characters are enough. Another of the staff approves it.
+    """
+    _decide("bank.take_back", file, entry, why, by, arguments=TakeBackArguments(credit=credit))
+    out.print(f"[green]✓[/] Entry {entry} takes {plain(credit)} back in a moment.")
+
+
+def _decide(
+    command: str, file: str, entry: int, why: str, by: str | None, *, arguments: msgspec.Struct = NOTHING
+) -> None:  # fmt: skip
     note = words("--why", why)
 
     async def find(deps: ReleaseDeps) -> ReleaseWish:
@@ -210,7 +238,7 @@ def _decide(command: str, file: str, entry: int, why: str, by: str | None) -> No
             found = await store.find_problem(tx, file, entry)
         if found is None:
             fail(f"No entry {entry} of a file {file} needs a decision.")
-        return ReleaseWish(command=command, business_id="", subject=f"{found}/{entry}", why=note)
+        return ReleaseWish(command=command, business_id="", subject=f"{found}/{entry}", why=note, arguments=arguments)
 
     released(find, by=by)
 
@@ -220,6 +248,16 @@ def _counts(file: ImportedFile) -> str:
              "settled": "settled by hand", "problem": "need a decision"}  # fmt: skip
     counted = ", ".join(f"{file.counts[state]} {said}" for state, said in words.items() if file.counts.get(state))
     return counted or "no entries"
+
+
+def _choice(credit: CreditFound) -> dict[str, object]:
+    return {
+        "credit": credit.key,
+        "bookedOn": credit.booked_on.isoformat(),
+        "amount": f"{credit.amount:f} {credit.currency}",
+        "payer": credit.payer,
+        "accountNumber": credit.destination,
+    }
 
 
 def _record(file: ImportedFile) -> dict[str, object]:

@@ -21,12 +21,14 @@ from tidegate.rail.bankfiles.continuity import gaps_in
 from tidegate.rail.deps import PaymentDeps
 from tidegate.release import bank as bank_release
 from tidegate.release import commands as releases
+from tidegate.release.arguments import TakeBackArguments
 from tidegate.release.bank import Payee
 from tidegate.staff.permission import StaffPermission
 
 PAGE = 100
 FIELD_CHARS_MAX = 100
-DECISIONS = {"record": "bank.record", "settle": "bank.settle"}
+DECISIONS = {"record": "bank.record", "settle": "bank.settle", "take_back": "bank.take_back"}
+CREDIT_CHARS_MAX = 500
 TINTS = {"proposed": "warn", "approved": "good", "exported": "good", "rejected": "bad", "done": ""}
 
 
@@ -52,10 +54,12 @@ class BankPages:
     async def decide(self, visitor: ConsoleVisitor) -> Html:
         try:
             subject = visitor.form.get("subject", "")[:FIELD_CHARS_MAX]
-            command = DECISIONS.get(visitor.form.get("decision", ""))
-            if command is None:
-                raise Invalid(Problem("decision", f"Choose one of {', '.join(DECISIONS)}."))
-            return await propose(self.shell, visitor, command, "", subject)
+            decision, _, credit = visitor.form.get("decision", "").partition(" ")
+            command = DECISIONS.get(decision)
+            if command is None or bool(credit) is not (decision == "take_back"):
+                raise Invalid(Problem("decision", "Choose one of the decisions."))
+            arguments = TakeBackArguments(credit=credit[:CREDIT_CHARS_MAX]) if credit else releases.NOTHING
+            return await propose(self.shell, visitor, command, "", subject, arguments=arguments)
         except (Invalid, ChangedElsewhere, Conflict) as wrong:
             return await self._list(visitor, wrong)
 

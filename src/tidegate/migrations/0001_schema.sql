@@ -3247,7 +3247,7 @@ COMMENT ON TABLE bank_entry IS 'Transactions in files. What is certainly new is 
 COMMENT ON COLUMN bank_entry.keys IS 'The first is the transaction''s identifier at this rail; by the others it is found again in later files.';
 COMMENT ON COLUMN bank_entry.destination IS 'The account that it was recorded for: a virtual number, an account and a reference, or the account alone.';
 COMMENT ON COLUMN bank_entry.details IS 'The entry as it was read; empty when its payer was erased.';
-COMMENT ON COLUMN bank_entry.awaits_credit IS 'It takes money back, and no credit fitted it. It is judged again when one with an identifier of its own is recorded.';
+COMMENT ON COLUMN bank_entry.awaits_credit IS 'It takes money back, and no credit fits it with certainty. It is judged again when one with an identifier of its own is recorded, and when a statement is read.';
 COMMENT ON COLUMN bank_entry.takes_back IS 'The first key of the credit that the bank takes back with it.';
 -- Without the list of pending entries, which every look would read from end to end: a page of an import is then found
 -- in milliseconds instead of seconds.

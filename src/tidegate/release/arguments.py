@@ -119,6 +119,12 @@ class AssignArguments(msgspec.Struct, frozen=True, kw_only=True):
     account_id: str | None = None
 
 
+class TakeBackArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """Of an entry by which a bank takes money back: the credit that it means, by its id at the rail."""
+
+    credit: str
+
+
 class PayoutArguments(msgspec.Struct, frozen=True, kw_only=True):
     """What the approver reads; where it goes is in the payment itself, from where a payer can be erased."""
 

@@ -18,6 +18,7 @@ from tidegate.release.arguments import (
     PayoutArguments,
     RateArguments,
     RefundWish,
+    TakeBackArguments,
 )
 from tidegate.release.model import ReleaseRun
 
@@ -83,6 +84,10 @@ async def settle_bank_entry(run: ReleaseRun, _: NoArguments) -> object:
 
 async def record_bank_entry(run: ReleaseRun, _: NoArguments) -> object:
     return await bank_entry.record(run.deps.db, run.subject, note=run.note, **run.common)
+
+
+async def take_back_bank_entry(run: ReleaseRun, chosen: TakeBackArguments) -> object:
+    return await bank_entry.take_back(run.deps.db, run.subject, chosen.credit, note=run.note, **run.common)
 
 
 async def resume_rail(run: ReleaseRun, _: NoArguments) -> object:

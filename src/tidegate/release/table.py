@@ -90,6 +90,11 @@ RELEASES: dict[str, Release] = {
         lambda _: "Record an entry of a bank's file: a credit of its own, or a debit that is judged again",
         lambda _: "/bank", is_of_platform=True,
     ),
+    "bank.take_back": Release(
+        arguments.TakeBackArguments, store.version_of_bank_entry, money.take_back_bank_entry,
+        lambda it: f"Take back the credit {it.credit}, as an entry of a bank's file says", lambda _: "/bank",
+        is_of_platform=True,
+    ),
     "rail.resume": Release(
         NoArguments, store.version_of_pause, money.resume_rail, lambda _: "Let payments, refunds and returns go by a "
         "rail again", lambda _: "/rails", is_of_platform=True,

@@ -133,7 +133,7 @@ class _OpenStatement:
         self.is_binding = is_binding
         self.sheet = Sheet(
             account=account.number, id=header.id, sequence=header.sequence, page=page[0] if page else None,
-            opening=header.opening, is_copy=header.is_copy,
+            opening=header.opening, closing=header.closing, is_copy=header.is_copy,
         )  # fmt: skip
         self.total = Decimal(0)
         self.entries = 0

@@ -56,10 +56,9 @@ def _between(before: KnownStatement, after: KnownStatement) -> Iterator[str]:
     if before.sequence is not None and after.sequence is not None:
         # Banks begin again at 1 with the year.
         if after.sequence > before.sequence + 1:
-            missing = f"{before.sequence + 1}" + (
-                f" to {after.sequence - 1}" if after.sequence > before.sequence + 2 else ""
-            )
-            yield f"{after.account}: statement {missing} is missing"
+            first, last = before.sequence + 1, after.sequence - 1
+            missing = f"statement {first} is" if first == last else f"statements {first} to {last} are"
+            yield f"{after.account}: {missing} missing"
             return
         if after.sequence == before.sequence and (after.page or 1) > (before.page or 1) + 1:
             yield f"{after.account}: statement {after.sequence}: a page before page {after.page} is missing"

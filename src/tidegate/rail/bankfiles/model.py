@@ -43,6 +43,7 @@ class Sheet(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     sequence: int | None = None
     page: int | None = None
     opening: Decimal | None = None
+    closing: Decimal | None = None
     is_copy: bool = False
 
     def is_another_than(self, other: Sheet) -> bool | None:
@@ -59,6 +60,25 @@ class Sheet(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         if None not in (self.opening, other.opening) and self.opening != other.opening:
             return True
         return None if self.id != other.id and not (self.is_copy or other.is_copy) else False
+
+    def is_surely_another_than(self, other: Sheet) -> bool:
+        """A statement may come again with its pages divided otherwise, or under another number."""
+        if not self.is_another_than(other):
+            return False
+        if self._goes_on_from(other) or other._goes_on_from(self):
+            return True
+        is_numbered_otherwise = bool(self.sequence and other.sequence and self.sequence != other.sequence)
+        is_opened_alike = self.opening is not None and self.opening == other.opening
+        return is_numbered_otherwise and self.id != other.id and not is_opened_alike
+
+    def _goes_on_from(self, other: Sheet) -> bool:
+        """It begins with the balance with which that one ends. One that changes no balance proves nothing."""
+        return (
+            self.opening is not None
+            and self.opening == other.closing
+            and self.opening != self.closing
+            and other.opening != other.closing
+        )
 
 
 class BankEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -162,8 +162,8 @@ class _Message:
         self._number = number
         self._account = named(normal_account_number(self._text("25")))
         self._opening = self._balance("60F") or self._balance("60M")
-        self._sheet = self._sheet_of()
         self._closing = self._balance("62F") or self._balance("62M")
+        self._sheet = self._sheet_of()
         self._currency = self._opening[1] if self._opening else self._floor_currency()
         self._total = Decimal(0)
         self._entries = 0
@@ -249,6 +249,7 @@ class _Message:
             sequence=int(found["number"]) if found else None,
             page=int(found["page"]) if found and found["page"] else None,
             opening=self._opening[0] if self._opening else None,
+            closing=self._closing[0] if self._closing else None,
         )
 
     def _closed(self) -> BankStatement:
@@ -263,8 +264,8 @@ class _Message:
             page=sheet.page,
             # An interim closing balance says that pages follow.
             is_last_page=None if sheet.page is None else self._find("62M") is None,
-            opening=self._opening[0] if self._opening else None,
-            closing=self._closing[0] if self._closing else None,
+            opening=sheet.opening,
+            closing=sheet.closing,
             total=self._total,
             entries=self._entries,
         )
