@@ -136,6 +136,9 @@ async def test_a_reversal_in_a_file_finds_its_credit_without_reading_the_account
     assert [row["key"] for row in await admin.fetch(bank_file_store.CREDITS_LIKE, *asked)] == ["k-7"]
     assert await blocks_read(admin, bank_file_store.CREDITS_LIKE, *asked) < BLOCKS_MAX
     assert await blocks_read(admin, bank_file_store.JUDGE_AGAIN, "DE89", ["E-7"]) < BLOCKS_MAX
+    assert await blocks_read(admin, bank_file_store.JUDGE_WAITING, "f") < BLOCKS_MAX
+    like = ("DE89", "EUR", Decimal(1), "E-7")
+    assert await blocks_read(admin, bank_file_store.UNRECORDED_LIKE, *like) < BLOCKS_MAX
 
 
 async def test_what_is_due_is_found_by_its_index(grown: tuple[Any, Database, str]) -> None:

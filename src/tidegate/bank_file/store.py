@@ -234,16 +234,20 @@ async def list_choices(tx: Tx, file_id: str, entry: BankEntry) -> list[CreditFou
     return await list_credits_like(tx, file_id, entry) if entry.is_reversal or entry.is_return else []
 
 
+# By the indexes of either state: of those that are recorded there may be millions.
+UNRECORDED_LIKE = """
+    SELECT true FROM (
+        SELECT account, currency, amount, details FROM bank_entry WHERE is_credit AND state = 'new'
+         UNION ALL
+        SELECT account, currency, amount, details FROM bank_entry WHERE is_credit AND state = 'problem') AS credit
+     WHERE account = $1 AND currency = $2 AND amount = $3 AND details ->> 'end_to_end_id' = $4 LIMIT 1
+"""
+
+
 async def has_unrecorded_like(tx: Tx, taken_back: BankEntry) -> bool:
     """Whether a credit with the payer's identifier and the same amount is not recorded yet, or waits for a decision."""
     found = await tx.fetchval(
-        """
-        SELECT true FROM (
-            SELECT account, currency, amount, details FROM bank_entry WHERE is_credit AND state = 'new'
-             UNION ALL
-            SELECT account, currency, amount, details FROM bank_entry WHERE is_credit AND state = 'problem') AS credit
-         WHERE account = $1 AND currency = $2 AND amount = $3 AND details ->> 'end_to_end_id' = $4 LIMIT 1
-        """,
+        UNRECORDED_LIKE,
         taken_back.account, taken_back.currency, taken_back.amount, given(taken_back.end_to_end_id),
     )  # fmt: skip
     return found is True
@@ -257,17 +261,16 @@ async def has_statement(tx: Tx, file_id: str, number: int) -> bool:
     return found is True
 
 
+JUDGE_WAITING = """
+    UPDATE bank_entry SET state = 'new', awaits_credit = false
+     WHERE state = 'problem' AND awaits_credit
+       AND details -> 'sheet' ->> 'account' IN (SELECT account FROM bank_statement WHERE file_id = $1 AND is_binding)
+"""
+
+
 async def judge_waiting(tx: Tx, file_id: str) -> None:
     """Reversals that await their credit, of accounts of which this file has a statement."""
-    await tx.execute(
-        """
-        UPDATE bank_entry SET state = 'new', awaits_credit = false
-         WHERE state = 'problem' AND awaits_credit
-           AND details -> 'sheet' ->> 'account'
-               IN (SELECT account FROM bank_statement WHERE file_id = $1 AND is_binding)
-        """,
-        file_id,
-    )
+    await tx.execute(JUDGE_WAITING, file_id)
 
 
 async def take_back(tx: Tx, file_id: str, number: int, *, key: str) -> None:
