@@ -148,7 +148,7 @@ async def _doubt(tx: Tx, file_id: str, entry: BankEntry, found: Sequence[CreditF
     if await store.has_unrecorded_like(tx, entry):
         return "one credit fits it, and another is not recorded yet"
     is_read = not entry.is_stated or await store.has_statement(tx, file_id, entry.statement)
-    missing = (
-        missing_before(entry, await rail_store.list_statements(tx)) if is_read else "its statement is not read yet"
-    )
+    missing: str | None = "its statement is not read yet"
+    if is_read:
+        missing = missing_before(entry, await rail_store.list_statements(tx, entry.sheet.account))
     return f"one credit fits it, and another may be to come: {missing}" if missing else None

@@ -42,14 +42,13 @@ def fitting(taken_back: BankEntry, found: Sequence[CreditFound]) -> list[CreditF
 
 
 def missing_before(taken_back: BankEntry, statements: Sequence[KnownStatement]) -> str | None:
-    """Why a credit that is meant may not have come yet. `statements` are binding ones, in the order in which they came,
-    with the one that the debit stands in.
+    """Why a credit that is meant may not have come yet. `statements` are the account's binding ones, in the order in
+    which they came, with the one that the debit stands in.
     """
-    since = taken_back.booked_on - RECALLED_WITHIN
-    of_account = [one for one in statements if one.account == taken_back.sheet.account and one.day >= since]
-    if not taken_back.is_stated and not any(one.day >= taken_back.booked_on for one in of_account):
+    if not taken_back.is_stated and not any(one.day >= taken_back.booked_on for one in statements):
         return "the statement of its day has not come"
-    return "statements before it are missing" if gaps_in(of_account) else None
+    since = taken_back.booked_on - RECALLED_WITHIN
+    return "statements before it are missing" if gaps_in(one for one in statements if one.day >= since) else None
 
 
 def _is_contradicted(taken_back: BankEntry, credit: CreditFound) -> bool:

@@ -147,17 +147,18 @@ async def find_payout(tx: Tx, business_id: str, reference: str) -> BankPayout | 
     return BankPayout(row["status"], row["why"], row["sent_as"]) if row else None
 
 
-async def list_statements(tx: Tx) -> list[KnownStatement]:
-    """Binding ones, the newest, in the order in which they came."""
+async def list_statements(tx: Tx, account: str | None = None) -> list[KnownStatement]:
+    """Binding ones, of all accounts or of one, the newest, in the order in which they came."""
     rows = await tx.fetch(
         """
         SELECT * FROM (SELECT account, statement_id, day, sequence, page, is_last_page, opening, closing, total,
                               received_at
-                         FROM bank_statement WHERE is_binding ORDER BY received_at DESC LIMIT $1) AS newest
+                         FROM bank_statement WHERE is_binding AND account = coalesce($2, account)
+                        ORDER BY received_at DESC LIMIT $1) AS newest
          ORDER BY received_at
         """,
-        STATEMENTS_MAX,
-    )
+        STATEMENTS_MAX, account,
+    )  # fmt: skip
     fields = KnownStatement.__struct_fields__
     return [KnownStatement(**{name: row[name] for name in fields}) for row in rows]
 
