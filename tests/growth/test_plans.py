@@ -14,7 +14,7 @@ import pytest
 from tidegate.bank_file import store as bank_file_store
 from tidegate.collection import reversal_store
 from tidegate.core.ids import Mode
-from tidegate.infra.db import Database
+from tidegate.infra.db import Database, Tx
 from tidegate.merchant import commands as merchants
 from tidegate.payment import sweep_store
 from tidegate.webhook import log_store
@@ -139,6 +139,23 @@ async def test_a_reversal_in_a_file_finds_its_credit_without_reading_the_account
     assert await blocks_read(admin, bank_file_store.JUDGE_WAITING, "f") < BLOCKS_MAX
     like = ("DE89", "EUR", Decimal(1), "E-7")
     assert await blocks_read(admin, bank_file_store.UNRECORDED_LIKE, *like) < BLOCKS_MAX
+
+
+async def test_a_page_of_a_bank_file_is_compared_by_the_index_however_many_keys_it_asks_for(
+    grown: tuple[Any, Database, str],
+) -> None:
+    _, database, _ = grown
+    keys = [f"none-{number}" for number in range(15_000)]
+
+    async def plan(tx: Tx) -> str:
+        return "\n".join(row[0] for row in await tx.fetch(f"EXPLAIN {bank_file_store.KNOWN}", keys))
+
+    async with database.transaction() as tx:
+        assert "Seq Scan" in await plan(tx)
+        assert await bank_file_store.list_known(tx, keys) == []
+        assert "bank_entry_by_key" in await plan(tx)
+    async with database.transaction() as tx:
+        assert await tx.fetchval("SHOW enable_seqscan") == "on"
 
 
 async def test_what_is_due_is_found_by_its_index(grown: tuple[Any, Database, str]) -> None:
