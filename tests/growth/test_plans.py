@@ -148,7 +148,7 @@ async def test_a_page_of_a_bank_file_is_compared_by_the_index_however_many_keys_
     keys = [f"none-{number}" for number in range(15_000)]
 
     async def plan(tx: Tx) -> str:
-        return "\n".join(row[0] for row in await tx.fetch(f"EXPLAIN {bank_file_store.KNOWN}", keys))
+        return "\n".join(row["QUERY PLAN"] for row in await tx.fetch(f"EXPLAIN {bank_file_store.KNOWN}", keys))
 
     async with database.transaction() as tx:
         assert "Seq Scan" in await plan(tx)
