@@ -13,8 +13,8 @@ import pytest
 
 from process import free_port, run_here, stop, tidegate, wait_until_ready
 from receiver import Receiver, answer, receiving
-from tidegate.cli.trigger_recipe import RECIPES, changed
-from tidegate.webhook.model import EVENTS, EVENTS_ON_REQUEST, TEST_EVENT
+from tidegate.cli.trigger_recipe import RECIPES, changed, names_of
+from tidegate.webhook.model import EVENTS, EVENTS_ON_REQUEST, OPEN_AFTER, TEST_EVENT
 from tidegate_client import Tidegate, webhooks
 
 
@@ -98,6 +98,21 @@ async def test_a_refusal_of_the_server_is_shown(home: Path) -> None:
         assert said.count("→ 500 again at 20") == 2
 
 
+async def test_a_dead_endpoint_beside_it_is_shown_and_not_waited_for(home: Path) -> None:
+    """Ten failures open its circuit, so it is not tried again for half a minute."""
+    async with receiving() as receiver:
+        await asyncio.to_thread(subscribe, home, receiver)
+        dead_url = f"http://127.0.0.1:{free_port()}/hook"
+        with merchant(home) as client:
+            dead = await asyncio.to_thread(lambda: client.webhooks.endpoints.create(url=dead_url))
+        code, said = await said_by(home, TEST_EVENT, "--endpoint", dead.id, "--times", str(OPEN_AFTER))
+        assert code == 0, said
+        code, said = await said_by(home, "charge.successful")
+        assert code == 0, said
+        assert f"{receiver.url()} → 200" in said
+        assert f"{dead_url} → " in said
+
+
 async def test_without_an_endpoint_it_says_so(home: Path) -> None:
     with merchant(home) as client:
         for endpoint in await asyncio.to_thread(lambda: list(client.webhooks.endpoints.list())):
@@ -114,9 +129,23 @@ async def test_mistakes_are_explained(home: Path) -> None:
     code, said = await said_by(home, "charge.successful", "--set", "amount")
     assert code == 1
     assert "FIELD=VALUE" in said
+    code, said = await said_by(home, "charge.successful", "--set", "customer.emial=ada@example.com")
+    assert code == 1
+    assert "--set customer.emial: there is no such field; did you mean customer.email?" in said
+    assert "There are: amount, currency, customer, customer.name, customer.email," in said
+    code, said = await said_by(home, TEST_EVENT, "--set", "amount=1")
+    assert code == 1
+    assert "this event has no field to set" in said
     code, said = await said_by(home, "--list")
     assert code == 0
     assert all(event in said for event in RECIPES)
+
+
+def test_the_places_to_set_are_those_of_the_request() -> None:
+    found = {event: names_of(recipe.request) for event, recipe in RECIPES.items()}
+    assert {"amount", "customer.email", "metadata."} <= {*found["charge.successful"]}
+    assert {"currency", "KYCInformation", "KYCInformation."} <= {*found["virtualaccount.approved"]}
+    assert {"payer.name", "payee.name", "delay"} <= {*found["collection.successful"]}
 
 
 def test_a_dotted_place_is_changed_and_nothing_else() -> None:

@@ -34,6 +34,7 @@ from tidegate.docs.reference import ApiReference
 from tidegate.infra.http.operation import Operation, encode
 from tidegate.runtime import Runtime
 from tidegate.settings import Settings
+from tidegate.webhook import examples as webhook_examples
 from tidegate.webhook import sign
 from tidegate_client import Tidegate
 
@@ -343,6 +344,10 @@ async def test_every_operation_runs_from_its_page(sandbox: Path, browser: Browse
         page.on("dialog", lambda dialog: asked.append(asyncio.create_task(dialog.accept())))
         assert await page.evaluate(RUN_ALL) == []
     assert len(asked) == [operation.method for operation in operations].count("DELETE")
+    # What would get every later event, and answer none, is removed again.
+    with client_of(sandbox) as client:
+        left = await asyncio.to_thread(lambda: [endpoint.url for endpoint in client.webhooks.endpoints.list()])
+    assert webhook_examples.CREATE_REQUEST["url"] not in left
 
 
 async def test_samples_of_guides_run_from_their_page(sandbox: Path, browser: Browser) -> None:

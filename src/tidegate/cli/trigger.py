@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from difflib import get_close_matches
 from typing import Any
 
 import click
@@ -11,11 +12,13 @@ from rich.table import Table
 
 from tidegate.cli.console import err, fail, out, plain, show_table, speaks_plainly
 from tidegate.cli.merchant_client import MerchantAccount, MerchantClient, account_of, api_options
-from tidegate.cli.trigger_recipe import ASKED_EVERY_S, RECIPES, Occasion, happening
-from tidegate.webhook.model import MEANING_OF_EVENT, TEST_EVENT
+from tidegate.cli.trigger_recipe import ASKED_EVERY_S, HAPPENS_WITHIN_S, RECIPES, Occasion, names_of
+from tidegate.core.errors import Unavailable
+from tidegate.webhook.model import ENDPOINTS_MAX, MEANING_OF_EVENT, TEST_EVENT
 
 TIMES_MAX = 100
-# As many as the API lists at once; a run makes fewer.
+# After one endpoint has accepted it: a dead one beside it delays nothing.
+OTHERS_WITHIN_S = 3.0
 _DELIVERIES = "/webhooks/deliveries?perPage=50&event={event}"
 
 Record = dict[str, Any]
@@ -40,8 +43,9 @@ def trigger(event: str | None, lists: bool, endpoint_id: str | None, changes: tu
         return _list()
     if event not in RECIPES:
         fail(f"{event} is no event. There are: {', '.join(RECIPES)}.")
+    wanted = _changes_in(event, changes)
     account = account_of(api["api_url"], api["api_key"], api["public_key"])
-    asyncio.run(run(account, event, endpoint_id, _changes_in(changes), times))
+    asyncio.run(run(account, event, endpoint_id, wanted, times))
     return None
 
 
@@ -52,17 +56,29 @@ def _list() -> None:
     show_table(table)
 
 
-def _changes_in(given: tuple[str, ...]) -> Record:
+def _changes_in(event: str, given: tuple[str, ...]) -> Record:
     found: Record = {}
+    names = names_of(RECIPES[event].request)
     for text in given:
         place, sign, value = text.partition("=")
         if not place or not sign:
             fail(f"--set {text} is not FIELD=VALUE, such as amount=900 or customer.email=ada@example.com.")
+        if not any(place == name or (name.endswith(".") and place.startswith(name)) for name in names):
+            fail(f"--set {place}: {_nearest(place, names)}")
         try:
             found[place] = msgspec.json.decode(value)
         except msgspec.DecodeError:
             found[place] = value
     return found
+
+
+def _nearest(place: str, names: list[str]) -> str:
+    fields = [name for name in names if not name.endswith(".")]
+    if not fields:
+        return "this event has no field to set."
+    alike = get_close_matches(place, fields, n=1)
+    guess = f"; did you mean {alike[0]}?" if alike else "."
+    return f"there is no such field{guess} There are: {', '.join(fields)}."
 
 
 async def run(account: MerchantAccount, event: str, endpoint_id: str | None, changes: Record, times: int) -> None:
@@ -75,41 +91,56 @@ async def run(account: MerchantAccount, event: str, endpoint_id: str | None, cha
             )  # fmt: skip
         for _ in range(times):
             known = {delivery["id"] for delivery in await _deliveries(api, event)}
-            await RECIPES[event](Occasion(api, changes, endpoints))
-            for delivery in await _made(api, event, endpoints, known):
-                _show(event, delivery)
+            await RECIPES[event].make(Occasion(api, changes, [*endpoints]))
+            await _show_deliveries(api, event, endpoints, known)
 
 
-async def _endpoints(api: MerchantClient, event: str, endpoint_id: str | None) -> list[str]:
+async def _endpoints(api: MerchantClient, event: str, endpoint_id: str | None) -> dict[str, str]:
+    """Their URLs by their ids."""
     found = (await api.call("GET", "/webhooks/endpoints"))["results"]
     if endpoint_id and endpoint_id not in [one["id"] for one in found]:
         fail(f"there is no endpoint {endpoint_id}: `tidegate webhook list` shows them.")
-    return [
-        one["id"]
+    return {
+        one["id"]: one["url"]
         for one in found
         if one["status"] == "enabled"
         and (event in one["events"] or event == TEST_EVENT)
         and endpoint_id in (None, one["id"])
-    ]
+    }
 
 
 async def _deliveries(api: MerchantClient, event: str) -> list[Record]:
-    found: list[Record] = (await api.call("GET", _DELIVERIES.format(event=event)))["results"]
+    """The newest: as many as one event has at most."""
+    path = _DELIVERIES.format(event=event)
+    page = await api.call("GET", path)
+    found: list[Record] = page["results"]
+    while page["nextCursor"] and len(found) < ENDPOINTS_MAX:
+        page = await api.call("GET", f"{path}&cursor={page['nextCursor']}")
+        found += page["results"]
     return found
 
 
-async def _made(api: MerchantClient, event: str, endpoints: list[str], known: set[str]) -> list[Record]:
-    """The new deliveries to those endpoints, each after its first attempt."""
-    async with happening(f"the delivery of {event}"):
-        while True:
-            new = [
-                delivery
-                for delivery in await _deliveries(api, event)
-                if delivery["id"] not in known and delivery["endpointId"] in endpoints and delivery["attemptsMade"]
-            ]
-            if len(new) >= len(endpoints):
-                return new
-            await asyncio.sleep(ASKED_EVERY_S)
+async def _show_deliveries(api: MerchantClient, event: str, endpoints: dict[str, str], known: set[str]) -> None:
+    """The new one of each endpoint after its first attempt, and which endpoints have had none."""
+    waiting = dict(endpoints)
+    now = asyncio.get_running_loop().time
+    until = now() + HAPPENS_WITHIN_S
+    while waiting and now() < until:
+        for delivery in await _deliveries(api, event):
+            is_new = delivery["id"] not in known and delivery["endpointId"] in waiting
+            if is_new and delivery["attemptsMade"]:
+                del waiting[delivery["endpointId"]]
+                _show(event, delivery)
+                until = min(until, now() + OTHERS_WITHIN_S) if delivery["status"] == "delivered" else until
+        await asyncio.sleep(ASKED_EVERY_S if waiting else 0)
+    if endpoints and waiting == endpoints:
+        raise Unavailable(
+            f"{event} happened, but within {HAPPENS_WITHIN_S:.0f} s it was sent to no endpoint "
+            f"({', '.join(endpoints.values())}). Is a worker running? `tidegate dev` has one. An endpoint that has "
+            "failed often is tried more rarely"
+        )
+    for url in waiting.values():
+        out.print(f"[bold]{event}[/]  {plain(url)}  [yellow]→ no answer yet[/]", soft_wrap=True)
 
 
 def _show(event: str, delivery: Record) -> None:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from types import UnionType
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
+
+import msgspec
 
 from tidegate.account import examples as account
+from tidegate.account.wire import RequestAccount
 from tidegate.cli.merchant_client import MerchantClient
 from tidegate.collection import examples as collection
 from tidegate.core.errors import Unavailable
 from tidegate.payment import examples as payment
+from tidegate.payment.wire import CreatePayment
+from tidegate.sandbox.wire import SendTransfer
 from tidegate.webhook.model import TEST_EVENT
 
 # Of whatever happens in the background.
@@ -76,7 +82,10 @@ class Occasion:
         await self.post("/sandbox/transfers", changed(sent, self._changes))
 
 
-Recipe = Callable[[Occasion], Awaitable[Any]]
+class Recipe(NamedTuple):
+    make: Callable[[Occasion], Awaitable[Any]]
+    # What `--set` changes; None where nothing is sent.
+    request: type[msgspec.Struct] | None
 
 
 async def _reversed(here: Occasion) -> None:
@@ -118,20 +127,40 @@ async def _tested(here: Occasion) -> None:
         await here.post(f"/webhooks/endpoints/{endpoint_id}/test")
 
 
-RECIPES: dict[str, Recipe] = {
-    "charge.successful": lambda here: here.paid(),
-    "charge.reversed": _reversed,
-    "charge.disputed": _disputed,
-    "collection.successful": lambda here: here.transfer_to_account(payee="Ada Obi"),
-    "collection.returned": lambda here: here.transfer_to_account(payee="Somebody Else"),
-    "refund.successful": lambda here: _refunded(here, REFUND),
-    "refund.failed": lambda here: _refunded(here, DECLINED_REFUND),
-    "virtualaccount.approved": lambda here: _decided(here, "approve"),
-    "virtualaccount.declined": lambda here: _decided(here, "decline"),
-    "virtualaccount.suspended": lambda here: _decided(here, "approve", "suspend"),
-    "virtualaccount.closed": lambda here: _decided(here, "approve", "close"),
-    TEST_EVENT: _tested,
+RECIPES = {
+    "charge.successful": Recipe(lambda here: here.paid(), CreatePayment),
+    "charge.reversed": Recipe(_reversed, CreatePayment),
+    "charge.disputed": Recipe(_disputed, CreatePayment),
+    "collection.successful": Recipe(lambda here: here.transfer_to_account(payee="Ada Obi"), SendTransfer),
+    "collection.returned": Recipe(lambda here: here.transfer_to_account(payee="Somebody Else"), SendTransfer),
+    "refund.successful": Recipe(lambda here: _refunded(here, REFUND), CreatePayment),
+    "refund.failed": Recipe(lambda here: _refunded(here, DECLINED_REFUND), CreatePayment),
+    "virtualaccount.approved": Recipe(lambda here: _decided(here, "approve"), RequestAccount),
+    "virtualaccount.declined": Recipe(lambda here: _decided(here, "decline"), RequestAccount),
+    "virtualaccount.suspended": Recipe(lambda here: _decided(here, "approve", "suspend"), RequestAccount),
+    "virtualaccount.closed": Recipe(lambda here: _decided(here, "approve", "close"), RequestAccount),
+    TEST_EVENT: Recipe(_tested, None),
 }
+
+
+def names_of(request: type[msgspec.Struct] | None) -> list[str]:
+    """The places that `--set` can change, such as `customer.email`. Below one that ends in a dot any name is good."""
+    return [] if request is None else list(_names_in(request, ""))
+
+
+def _names_in(request: type[msgspec.Struct], before: str) -> Iterator[str]:
+    for field in msgspec.structs.fields(request):
+        place = before + field.encode_name
+        inner = _struct_in(field.type)
+        yield place
+        yield from (f"{place}.",) if inner is None else _names_in(inner, f"{place}.")
+
+
+def _struct_in(kind: Any) -> type[msgspec.Struct] | None:
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return kind
+    parts = get_args(kind) if get_origin(kind) in (Annotated, Union, UnionType) else ()
+    return next(filter(None, map(_struct_in, parts)), None)
 
 
 def changed(body: Mapping[str, Any], changes: Mapping[str, Any]) -> Body:

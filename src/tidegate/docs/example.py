@@ -119,7 +119,18 @@ class Shell:
         return list(self._requests(operation, made, seen=()))
 
     def plan_of(self, operation: Operation) -> list[dict[str, Any]]:
-        return [request.planned(self._address(request.operation)) for request in self.requests_of(operation)]
+        """Its requests, and those that remove what they made: an endpoint at an example's address answers nothing, and
+        would have a share of every later event."""
+        requests = self.requests_of(operation)
+        sent = [request.operation for request in requests]
+        undoing = {each.undone_by for each in sent} - {each.name for each in sent}
+        after = [
+            Request(each, [], [], {}, is_awaited=False) for each in self._operations.values() if each.name in undoing
+        ]
+        return [
+            *(request.planned(self._address(request.operation)) for request in requests),
+            *({**request.planned(self._address(request.operation)), "undoes": True} for request in after),
+        ]
 
     def _requests(self, operation: Operation, made: set[str], seen: tuple[str, ...]) -> Iterator[Request]:
         for variable in self.example_of(operation).needs:

@@ -215,6 +215,8 @@ class Operation:
     group: str = ""
     group_words: str = ""
     prepared_by: tuple[Step, ...] = ()
+    # The operation that removes what the example has made, where it would be in the reader's way.
+    undone_by: str | None = None
 
     def __post_init__(self) -> None:
         if self.takes_query_in_body and (self.query is None or self.request is not None):
