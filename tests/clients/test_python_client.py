@@ -188,7 +188,26 @@ def test_without_keys_it_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> No
         tg.Tidegate("sk_live_x", base_url="http://api.example.com")
 
 
-def test_a_reference_cannot_become_another_path() -> None:
+@pytest.mark.parametrize(
+    ("reference", "why"),
+    [
+        ("", "reference must not be '': it would address something else"),
+        (".", "reference must not be '.': it would"),
+        ("..", "reference must not be '..': it would"),
+        ("\ud800", "reference is not text"),
+    ],
+)
+def test_a_reference_cannot_become_another_path(reference: str, why: str) -> None:
     client = tg.Tidegate("sk_test_x", business_id="b", base_url="http://localhost:9", max_retries=0)
-    with pytest.raises(tg.ConfigurationError):
-        client.payments.verify("..")
+    with pytest.raises(tg.ConfigurationError) as caught:
+        client.payments.verify(reference)
+    assert str(caught.value).startswith(why)
+
+
+async def test_a_reference_is_one_part_of_the_path_whatever_it_has(api: tg.AsyncTidegate) -> None:
+    for reference in ("a?b=c#d", "%2e%2e"):
+        with pytest.raises(tg.ValidationFailed, match="reference"):
+            await api.payments.verify(reference)
+    for reference in ("../../../wallets", "a/b"):
+        with pytest.raises(tg.NotFound):
+            await api.payments.verify(reference)

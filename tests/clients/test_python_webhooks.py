@@ -51,7 +51,8 @@ def test_each_fault_has_its_reason() -> None:
     assert reason(BODY, signed(BODY, age_s=-301)) == "too_new"
     assert reason(BODY, {**headers, "webhook-timestamp": "soon"}) == "bad_timestamp"
     assert reason(BODY, {name: value for name, value in headers.items() if name != "webhook-id"}) == "missing_header"
-    assert reason(b"[]", signed(b"[]")) == "not_an_event"
+    for body in (b"[]", b"null", *(b'{"event": "a.b", "data": %s}' % data for data in (b"null", b"[]", b"1"))):
+        assert reason(body, signed(body)) == "not_an_event"
 
 
 def test_one_of_several_secrets_is_enough() -> None:

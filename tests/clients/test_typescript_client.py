@@ -86,7 +86,13 @@ console.log(unknown.name, JSON.stringify(stranger).includes("sk_test"), String(u
 for (const given of [{ baseUrl: "nowhere" }, { secretKey: "sk_live_x", baseUrl: "http://api.example.com" }]) {
   try { new tg.Tidegate(given); } catch (error) { console.log(error.name); }
 }
-console.log((await refusal(client.payments.verify(".."))).name);
+for (const reference of ["", ".", "..", "\\ud800"]) {
+  const misled = await refusal(client.payments.verify(reference));
+  console.log(misled.name, misled.message.slice(0, 40));
+}
+for (const reference of ["a?b=c#d", "%2e%2e", "../../../wallets", "a/b"]) {
+  console.log((await refusal(client.payments.verify(reference))).name);
+}
 """)
     assert lines == [
         "true true 409",
@@ -95,7 +101,12 @@ console.log((await refusal(client.payments.verify(".."))).name);
         "Unauthenticated false false",
         "ConfigurationError",
         "ConfigurationError",
-        "ConfigurationError",
+        "ConfigurationError reference must not be '': it would addre",
+        "ConfigurationError reference must not be '.': it would addr",
+        "ConfigurationError reference must not be '..': it would add",
+        "ConfigurationError reference is not text: it has half of a ",
+        *["ValidationFailed"] * 2,
+        *["NotFound"] * 2,
     ]
 
 
@@ -143,6 +154,8 @@ async def test_webhooks_are_verified(run_program: Run) -> None:
     now = int(time.time())
     right = sign.headers("evt_1", BODY.encode(), [secret], timestamp_s=now)
     old = sign.headers("evt_1", BODY.encode(), [secret], timestamp_s=now - 301)
+    no_events = ("null", "[]", '{"data": {}}', *(f'{{"event": "a.b", "data": {data}}}' for data in ("null", "[]", "1")))
+    signed = [[body, sign.headers("evt_1", body.encode(), [secret], timestamp_s=now)] for body in no_events]
     lines = await run_program(f"""
 const body = new TextEncoder().encode({json.dumps(BODY)});
 const secret = {json.dumps(secret)}, other = {json.dumps(other)};
@@ -154,6 +167,8 @@ const reason = (...given) => tg.webhooks.verify(...given).then(() => "none", (er
 console.log(await reason(body, right, other), await reason(body.slice(1), right, secret));
 console.log(await reason(body, old, secret), await reason(body, {{}}, secret), await reason(body, right, "secret"));
 console.log(await reason("text", right, secret));
+const none = {json.dumps(signed)}.map(([text, headers]) => reason(new TextEncoder().encode(text), headers, secret));
+console.log((await Promise.all(none)).join(" "));
 """)
     assert lines == [
         "evt_1 charge.later 1.5",
@@ -161,6 +176,7 @@ console.log(await reason("text", right, secret));
         "wrong_signature wrong_signature",
         "too_old missing_header ConfigurationError",
         "TypeError",
+        " ".join(["not_an_event"] * len(no_events)),
     ]
 
 

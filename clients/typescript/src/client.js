@@ -151,7 +151,11 @@ function checkedUrl(url, secretKey) {
 function filled(operation, values) {
   return operation.path.reduce((path, name, index) => {
     const value = String(values[index] ?? "");
-    if (["", ".", ".."].includes(value)) throw new ConfigurationError(`${name} must not be empty`);
+    // Also percent-encoded, a part of dots leads to another path.
+    if (["", ".", ".."].includes(value)) {
+      throw new ConfigurationError(`${name} must not be '${value}': it would address something else`);
+    }
+    if (!value.isWellFormed()) throw new ConfigurationError(`${name} is not text: it has half of a character`);
     return path.replace(`{${name}}`, () => encodeURIComponent(value));
   }, operation.url);
 }

@@ -73,7 +73,8 @@ function read(bytes, id) {
   } catch {
     event = null;
   }
-  if (typeof event?.event !== "string" || typeof event.data !== "object") {
+  const { data } = event ?? {};
+  if (typeof event?.event !== "string" || typeof data !== "object" || data === null || Array.isArray(data)) {
     throw new WebhookSignatureError("not_an_event", "the body is not an event");
   }
   return { ...event, id };

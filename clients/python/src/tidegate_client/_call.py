@@ -157,9 +157,13 @@ class Wait:
 
 def path_of(template: str, values: Mapping[str, object]) -> str:
     for name, value in values.items():
-        if not str(value) or str(value) in (".", ".."):
-            raise errors.ConfigurationError(f"{name} must not be empty")
-        template = template.replace(f"{{{name}}}", quote(str(value), safe=""))
+        # Also percent-encoded, a part of dots leads to another path.
+        if str(value) in ("", ".", ".."):
+            raise errors.ConfigurationError(f"{name} must not be {str(value)!r}: it would address something else")
+        try:
+            template = template.replace(f"{{{name}}}", quote(str(value), safe=""))
+        except UnicodeEncodeError:
+            raise errors.ConfigurationError(f"{name} is not text: it has half of a character") from None
     return template
 
 
