@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.async_api import Page, ViewportSize, expect
 
 from pages.stage import Stage
@@ -38,7 +39,9 @@ async def test_languages_search_and_fields_work_without_script(stage: Stage) -> 
     await page.get_by_role("searchbox").fill("varianceType")
     await page.get_by_role("searchbox").press("Enter")
     await expect(page.get_by_role("heading", name="Search")).to_be_visible()
-    await expect(page.get_by_role("link", name="Verify a payment").first).to_be_visible()
+    await expect(page.locator(".index a").first).to_have_attribute(
+        "href", "/docs/reference/verify-payment#answer-varianceType"
+    )
 
 
 async def test_search_finds_while_one_types(stage: Stage) -> None:
@@ -51,13 +54,14 @@ async def test_search_finds_while_one_types(stage: Stage) -> None:
     await expect(page).to_have_url(re.compile("/docs/reference/errors#duplicate-reference$"))
 
 
-async def test_the_script_finds_what_the_server_finds(stage: Stage) -> None:
-    page = await opened(stage, "/docs/search?q=overpaid+refunds")
+@pytest.mark.parametrize("query", ["overpaid refunds", "varianceType", "status", "rotateSecret", "refrence", "amuont"])
+async def test_the_script_finds_what_the_server_finds(stage: Stage, query: str) -> None:
+    page = await opened(stage, f"/docs/search?q={query}")
     by_server = await page.locator(".index a").evaluate_all("links => links.map(link => link.href)")
-    await page.get_by_role("searchbox").fill("overpaid refunds")
+    await page.get_by_role("searchbox").fill(query)
     await expect(page.locator(".results a").first).to_be_visible()
     by_script = await page.locator(".results a").evaluate_all("links => links.map(link => link.href)")
-    assert len(by_script) > 5
+    assert by_script
     assert by_script == by_server[: len(by_script)]
 
 

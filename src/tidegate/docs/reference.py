@@ -179,6 +179,22 @@ class ApiReference:
             fields=self._schemas.rows(content["schema"]),
         )
 
+    def field_anchors(self, operation: Operation) -> Iterator[tuple[str, str]]:
+        """Each field, parameter and header, and its place on the page."""
+        described = self._paths[operation.path][operation.method.lower()]
+        parameters = described["parameters"]
+        content = described.get("requestBody", {}).get("content", {}).get("application/json", {})
+        answer = described["responses"][str(operation.success_status)]["content"]["application/json"]
+        for prefix, rows in (
+            ("body", self._schemas.rows(content.get("schema", {}))),
+            *((place, self._parameter_rows(parameters, place)) for place in ("path", "query", "header")),
+            ("answer", self._schemas.rows(answer["schema"]["properties"]["data"])),
+        ):
+            yield from _anchors_in(rows, prefix)
+
+    def event_field_anchors(self, event: EventDocument) -> Iterator[tuple[str, str]]:
+        return _anchors_in(self.event(event).fields, "field")
+
     def field_names(self, operation: Operation) -> Iterator[str]:
         for record in (operation.request, operation.query, operation.response):
             if record:
@@ -198,6 +214,13 @@ class ApiReference:
 
     def _uses(self, other: Operation, *, of: Operation) -> bool:
         return any(variable.maker == of.name for variable in self._examples[other.name].needs)
+
+
+def _anchors_in(rows: Iterable[FieldRow], prefix: str) -> Iterator[tuple[str, str]]:
+    for row in rows:
+        anchor = f"{prefix}-{row.name}"
+        yield row.name, anchor
+        yield from _anchors_in(row.fields, anchor)
 
 
 def _links(operations: Iterable[Operation]) -> tuple[PageLink, ...]:

@@ -147,6 +147,20 @@ class DocsSite:
             for heading in page.headings():
                 if heading.level <= 3:
                     yield SearchEntry(heading.text, f"{head.path}#{heading.anchor}", head.title, heading.words)
+        yield from self._field_entries()
+
+    def _field_entries(self) -> Iterator[SearchEntry]:
+        """A name once: the first operation or event that has it tells what it is."""
+        found: dict[str, SearchEntry] = {}
+        for operation in self.reference.operations.values():
+            page = f"{api.FOLDER}/{api.slug_of(operation.name)}"
+            for name, anchor in self.reference.field_anchors(operation):
+                found.setdefault(name, SearchEntry(name, f"{page}#{anchor}", operation.summary, ""))
+        for event in self.reference.events.values():
+            page = f"{api.FOLDER}/events/{event.name}"
+            for name, anchor in self.reference.event_field_anchors(event):
+                found.setdefault(name, SearchEntry(name, f"{page}#{anchor}", event.name, ""))
+        yield from found.values()
 
     # Pages.
 

@@ -73,6 +73,14 @@ function likeness(word, [words, stems]) {
   if (word.length > 1 && words.some((each) => each.startsWith(word))) return 2;
   return word.length > 3 && words.some((each) => each.includes(word)) ? 1 : 0;
 }
+// A letter too many, too few or another one, or two that changed places.
+function isOneEdit(typed, meant) {
+  let at = 0;
+  while (at < typed.length && typed[at] === meant[at]) at += 1;
+  const [rest, other] = [typed.slice(at), meant.slice(at)];
+  return rest.slice(1) === other || rest === other.slice(1) || rest.slice(1) === other.slice(1)
+    || (rest[0] === other[1] && rest[1] === other[0] && rest.slice(2) === other.slice(2));
+}
 const pointsOf = (word, { title, words, weight }) => Math.max(weight * likeness(word, title), likeness(word, words));
 async function loadIndex() {
   const entries = await (await fetch(document.body.dataset.search)).json();
@@ -81,7 +89,21 @@ async function loadIndex() {
     title: textOf(title),
     words: textOf(words),
     weight: address.includes('#') ? 5 : 6,
+    name: address.replace(/^.*\/|\.html$|-/g, ''),
   }));
+}
+// A word that is nowhere stands for the most frequent one that differs from it in one letter.
+function corrected(word) {
+  if (word.length < 4 || index.some((entry) => pointsOf(word, entry))) return word;
+  const known = {};
+  for (const { title, words } of index) for (const each of [...title[0], ...words[0]]) known[each] = (known[each] ?? 0) + 1;
+  const meant = Object.keys(known).filter((each) => isOneEdit(word, each));
+  return meant.reduce((best, each) => (known[each] > (known[best] ?? 0) ? each : best), word);
+}
+// Most for the very title, such as a field's. A page is also named by its address, as an operation is.
+function nameWeight({ shown: [title], title: [words], name }, wanted) {
+  if (title.toLowerCase() === wanted.join(' ')) return 20;
+  return words.join(' ') === wanted.join(' ') || name === wanted.join('') ? 10 : 1;
 }
 function ranked(wanted) {
   const scores = index.map((entry) => ({ entry, score: 0, count: 0 }));
@@ -94,10 +116,7 @@ function ranked(wanted) {
     });
   }
   const found = scores.filter(({ count }) => count);
-  for (const one of found) {
-    const isWhole = one.entry.title[0].join(' ') === wanted.join(' ');
-    one.score *= (one.count / wanted.length) ** 2 * (isWhole ? 10 : 1);
-  }
+  for (const one of found) one.score *= (one.count / wanted.length) ** 2 * nameWeight(one.entry, wanted);
   return found.sort((a, b) => b.score - a.score).map(({ entry }) => entry.shown);
 }
 async function search() {
@@ -106,7 +125,7 @@ async function search() {
   results.hidden = wanted.length === 0;
   if (results.hidden) return;
   index ??= await loadIndex();
-  const found = ranked(wanted);
+  const found = ranked(wanted.map(corrected));
   results.replaceChildren(...found.slice(0, 12).map(([title, address, where]) => {
     const link = made('a', '', title);
     link.href = new URL(address, new URL(document.body.dataset.root, location.href));
@@ -179,6 +198,13 @@ async function sendOne(request, keys, values) {
 const valuesOf = (keys) => Object.fromEntries(Object.entries(VARIABLES).map(([header, name]) => [name, keys[header]]));
 
 async function runPlan(plan, keys, values = valuesOf(keys)) {
+  const said = await sendAll(plan.filter((request) => !request.undoes), keys, values);
+  const undone = [];
+  for (const request of plan.filter(({ undoes }) => undoes)) undone.push(await sendOne(request, keys, values));
+  return { ...said, undone: undone.filter(({ ok }) => ok) };
+}
+
+async function sendAll(plan, keys, values) {
   let said;
   for (const request of plan) {
     const wanted = Object.keys(request.takes);
@@ -233,6 +259,11 @@ function shown(said) {
   const block = made('pre');
   block.append(made('code', '', text));
   figure.append(caption, block);
+  for (const { request, path } of said.undone ?? []) {
+    const note = made('p', '', 'Afterwards, so that the example does not stay: ');
+    note.append(made('code', '', `${request.method} ${path}`));
+    figure.append(note);
+  }
   return figure;
 }
 
