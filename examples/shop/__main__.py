@@ -23,6 +23,8 @@ from tidegate_client import Tidegate
 STARTS_WITHIN_S = 180
 HOME = Path(os.environ.get("TIDEGATE_HOME", ".tidegate"))
 PORT = int(os.environ.get("SHOP_PORT", "3000"))
+# The sandbox's front page links to it.
+ADDRESS = HOME / "shop.url"
 OWN_URL = os.environ.get("SHOP_URL", f"http://localhost:{PORT}")
 
 
@@ -54,9 +56,11 @@ def main() -> None:
         shop = Shop(connect, ShopStore(HOME / "shop.sqlite"), OWN_URL)
         shop.register()
         threading.Thread(target=shop.verify_silent_orders, daemon=True).start()
+        ADDRESS.write_text(OWN_URL)
         print(f"The shop is open: {OWN_URL}", flush=True)
         uvicorn.run(application(shop), host="127.0.0.1", port=PORT, log_level="warning")
     finally:
+        ADDRESS.unlink(missing_ok=True)
         if sandbox:
             sandbox.terminate()
             sandbox.wait()

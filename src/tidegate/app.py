@@ -155,6 +155,7 @@ def _site_pages(settings: Settings, documentation: DocsSite | None, *, is_sandbo
         Site(settings.base_url),
         is_sandbox=is_sandbox,
         has_docs=settings.has_docs,
+        operator_name=settings.operator_name,
         packages=[START_PACKAGE] if is_sandbox else [],
         suggest=Suggestions(documentation) if documentation else lambda _: None,
     )

@@ -97,6 +97,8 @@ class Settings:
     alarm_url: str = ""
     # /docs and /openapi.json.
     has_docs: bool = True
+    # Of the company that runs the service, on its front page; empty for the program's.
+    operator_name: str = ""
     # Contact in security.txt, as a URI.
     security_contact: str = ""
 
@@ -142,6 +144,7 @@ class Settings:
         return replace(self, port=port, base_url=default_base_url(port) if is_default else self.base_url)
 
 
+OPERATOR_NAME_CHARS_MAX = 100
 # No mail goes there; a sandbox shows what the file of a live deployment looks like.
 SANDBOX_CONTACT = "mailto:security@localhost"
 
@@ -186,6 +189,7 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
         alarm_url=read.text("TIDEGATE_ALARM_URL"),
         console_networks=_networks(read, "TIDEGATE_CONSOLE_NETWORKS"),
         has_docs=read.choice("TIDEGATE_DOCS", ["on", "off"], default="on" if mode is Mode.SANDBOX else "off") == "on",
+        operator_name=read.line("TIDEGATE_OPERATOR_NAME", chars_max=OPERATOR_NAME_CHARS_MAX),
         security_contact=read.contact("TIDEGATE_SECURITY_CONTACT") or (SANDBOX_CONTACT if mode is Mode.SANDBOX else ""),
         **_payer_limits(read),
         card_declines_per_hour=read.number(

@@ -49,6 +49,12 @@ class SettingsReader:
         )
         return 0
 
+    def line(self, name: str, *, chars_max: int) -> str:
+        value = self.text(name)
+        if len(value) > chars_max or not value.isprintable():
+            self.problems.append(f"{name} must be one line of at most {chars_max} characters.")
+        return value
+
     def contact(self, name: str) -> str:
         """A URI, as RFC 9116 requires. A bare e-mail address becomes one."""
         value = self.text(name)

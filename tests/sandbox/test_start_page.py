@@ -14,13 +14,14 @@ import httpx
 import pytest
 
 from conftest import ENCRYPTION_KEY
+from receiver import receiving
 from serving import serving, serving_app
 from tidegate import app
 from tidegate.docs.routes import SandboxKeys
 from tidegate.infra.db import Database
 from tidegate.infra.telemetry import Meter
 from tidegate.runtime import Runtime
-from tidegate.sandbox import start_page
+from tidegate.sandbox import demo_shop, start_page
 from tidegate.sandbox.seed import FILE_NAME, seed
 from tidegate.sandbox.service_state import WORKER_IDLE_MAX_S, worker_state
 from tidegate.settings import Settings
@@ -141,6 +142,26 @@ async def test_run_sends_what_the_sample_sends(sandbox: httpx.AsyncClient) -> No
     assert json.loads(unescape(sent)) == json.loads(shlex.split(curl)[-1])
 
 
+async def test_the_demo_shop_is_linked_where_it_is_open(
+    sandbox: httpx.AsyncClient, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(demo_shop, "ANSWERS_WITHIN_S", 120)
+    closed = "<code>make demo</code> starts it"
+    assert closed in (await sandbox.get("/")).text
+    async with receiving() as shop:
+        (settings.home / demo_shop.FILE_NAME).write_text(shop.url("/"))
+        page = (await sandbox.get("/")).text
+        assert f'href="{shop.url("/")}"' in page
+        assert closed not in page
+    # It was killed, and its file is still there.
+    page = (await sandbox.get("/")).text
+    assert shop.url("/") not in page
+    assert closed in page
+    for wrong in ("javascript:alert(1)", "http://", "", "http://localhost:99999/", f"http://{'a' * 300}/"):
+        (settings.home / demo_shop.FILE_NAME).write_text(wrong)
+        assert closed in (await sandbox.get("/")).text
+
+
 async def test_under_another_name_no_business_is_shown(sandbox: httpx.AsyncClient) -> None:
     page = await sandbox.get("/", headers={"host": "evil.example.com"})
     assert "sk_test" not in page.text
@@ -228,11 +249,18 @@ async def test_a_browser_gets_a_page_where_a_program_gets_json(
     assert ("allow" in page.headers) == (status == 405)
 
 
+async def test_a_browser_at_an_address_of_the_documentation_gets_the_nearest_pages(sandbox: httpx.AsyncClient) -> None:
+    for path in ("/docs/keys", "/docs/guides/refnd"):
+        page = await sandbox.get(path)
+        assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
+        assert "The nearest pages:" in page.text
+
+
 @pytest.mark.parametrize("headers", [{"accept": "*/*"}, {"accept": ""}, {**BROWSER, "api-key": "sk_test_wrong"}])
-async def test_a_program_is_refused_in_json(client: httpx.AsyncClient, headers: dict[str, str]) -> None:
-    for path in ("/nowhere", "/checkout/payments", "/wallets"):
-        answer = await client.get(path, headers=headers)
-        assert answer.headers["content-type"] == "application/json; charset=utf-8"
+async def test_a_program_is_refused_in_json(sandbox: httpx.AsyncClient, headers: dict[str, str]) -> None:
+    for path in ("/nowhere", "/checkout/payments", "/wallets", "/docs/nowhere", "/docs/keys", "/mail/1/1"):
+        answer = await sandbox.get(path, headers=headers)
+        assert answer.headers["content-type"] == "application/json; charset=utf-8", path
         assert answer.json()["requestId"] == answer.headers["x-request-id"]
 
 

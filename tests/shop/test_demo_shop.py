@@ -11,7 +11,7 @@ import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import pytest
 from examples.shop.cases import BY_NAME
@@ -26,8 +26,13 @@ STARTS_WITHIN_S = 120
 TABS = 4
 
 
+class Demo(NamedTuple):
+    shop_url: str
+    sandbox_url: str
+
+
 @pytest.fixture(scope="module")
-def shop_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     home = tmp_path_factory.mktemp("demo")
     port, shop_port = free_port(), free_port()
     # Two sites: the checkout is framed by a stranger, and its cookies are third-party ones.
@@ -49,7 +54,7 @@ def shop_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         )
         try:
             wait_until_open(url, shop)
-            yield url
+            yield Demo(url, base_url)
         finally:
             shop.terminate()
             shop.wait()
@@ -77,10 +82,16 @@ async def browser() -> AsyncIterator[Browser]:
 
 
 @pytest.fixture
-async def page(browser: Browser, shop_url: str) -> AsyncIterator[Page]:
-    context = await browser.new_context(base_url=shop_url, viewport={"width": DESK, "height": 900})
+async def page(browser: Browser, demo: Demo) -> AsyncIterator[Page]:
+    context = await browser.new_context(base_url=demo.shop_url, viewport={"width": DESK, "height": 900})
     yield await context.new_page()
     await context.close()
+
+
+async def test_the_front_page_of_the_sandbox_leads_to_the_shop(page: Page, demo: Demo) -> None:
+    await page.goto(demo.sandbox_url)
+    await page.get_by_role("link", name="Demo shop").click()
+    await expect(page).to_have_url(f"{demo.shop_url}/")
 
 
 # Buttons that a press on their middle does not reach.

@@ -40,7 +40,7 @@ from tidegate.merchant.model import Business
 from tidegate.payment import commands, wire
 from tidegate.payment import store as payments
 from tidegate.payment.model import Payment
-from tidegate.sandbox import store
+from tidegate.sandbox import demo_shop, store
 from tidegate.sandbox.seed import FILE_NAME, VARIABLES
 from tidegate.sandbox.service_state import PartState, receiver_state, worker_state
 
@@ -166,6 +166,7 @@ class StartPage:
             currency=request.form.get("currency", _CURRENCY),
             wrong=" ".join(_sentence(problem, request.form) for problem in wrong.problems) if wrong else "",
             has_mailbox=self.has_mailbox,
+            shop=await demo_shop.address_in(self.home),
             version=__version__,
             samples=_samples(),
             run=json.dumps({"amount": int(_AMOUNT), "currency": _CURRENCY, "customer": _CUSTOMER}),

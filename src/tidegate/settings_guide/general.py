@@ -51,6 +51,11 @@ FIRST_SECTIONS = (
                 live="1",
             ),
             SettingRow(
+                name="TIDEGATE_OPERATOR_NAME",
+                meaning="Name of the company that runs the service, shown on its front page and its error pages. "
+                "Tidegate without it.",
+            ),
+            SettingRow(
                 name="TIDEGATE_SECURITY_CONTACT",
                 meaning="E-mail address or URI shown in /.well-known/security.txt. A sandbox shows "
                 "a placeholder without it.",

@@ -1,4 +1,5 @@
-"""Routes pages to their handlers. Every outcome, errors included, is answered with a page."""
+"""Routes pages to their handlers. Every outcome, errors included, is answered with a page, unless it is left to the
+application."""
 
 from __future__ import annotations
 
@@ -74,7 +75,8 @@ def plain_error(refusal: Refusal, status: int, request: PageRequest) -> Html:
 
 @dataclass(frozen=True)
 class PageRouter:
-    render_error: RenderError = plain_error
+    # None: the application answers, in the form that the client prefers.
+    render_error: RenderError | None = plain_error
     render_slowed: RenderSlowed | None = None
     # Where browsers send what they refused; see csp_reports.py.
     reports_to: str = REPORTS_PATH
@@ -111,9 +113,10 @@ class _PageEndpoint:
                 return
             answer = self._ready(made, request)
         except Exception as error:
-            if reply.status:
-                raise  # Part of a file is sent: the connection ends, and the browser knows that it is not whole.
-            answer = self._ready_for(error, request, scope)
+            # Part of a file is sent: the connection ends, and the browser knows that it is not whole.
+            if reply.status or self._router.render_error is None:
+                raise
+            answer = self._ready_for(error, self._router.render_error, request, scope)
         await reply.whole(answer.status, answer.body, answer.headers)
 
     async def _send(
@@ -145,10 +148,10 @@ class _PageEndpoint:
             raise NotFound("there is nothing at this address")
         raise MethodNotAllowed(sorted(self._by_method))
 
-    def _ready_for(self, error: Exception, request: PageRequest, scope: Scope) -> Ready:
+    def _ready_for(self, error: Exception, render: RenderError, request: PageRequest, scope: Scope) -> Ready:
         status, refusal = outcome_of(error, scope)
         try:
-            return self._ready_page(self._router.render_error, refusal, status, request)
+            return self._ready_page(render, refusal, status, request)
         except Exception as second:
             status, refusal = outcome_of(second, scope)
             return self._ready_page(plain_error, refusal, status, request)

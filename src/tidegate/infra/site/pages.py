@@ -63,6 +63,7 @@ class SitePages:
         *,
         is_sandbox: bool,
         has_docs: bool,
+        operator_name: str = "",
         packages: Sequence[str] = (),
         suggest: Suggest = lambda _: None,
     ) -> None:
@@ -78,20 +79,20 @@ class SitePages:
             lstrip_blocks=True,
             auto_reload=False,
         )
-        self._environment.globals.update(files=self._files, site=site, is_sandbox=is_sandbox, has_docs=has_docs)
+        self._environment.globals.update(
+            files=self._files, site=site, is_sandbox=is_sandbox, has_docs=has_docs, operator_name=operator_name
+        )
 
     @cached_property
     def router(self) -> PageRouter:
-        return PageRouter(self.error, reports_to=self.site.url(REPORTS_PATH))
+        """Its errors are answered by `answer_page`, as those of addresses without a page are."""
+        return PageRouter(None, reports_to=self.site.url(REPORTS_PATH))
 
     def html(self, template: str, *, status: int = 200, cookies: CookieLines = NOTHING_SET, **facts: Any) -> Html:
         text = self._environment.get_template(template).render(**facts)
         return Html(text.encode(), status, [VARIES], cookies)
 
-    def error(self, refusal: Refusal, status: int, request: PageRequest) -> Html:
-        return self._error(refusal, status, request.request_id)
-
-    def _error(self, refusal: Refusal, status: int, request_id: str, suggestion: Suggestion | None = None) -> Html:
+    def _error(self, refusal: Refusal, status: int, request_id: str, suggestion: Suggestion | None) -> Html:
         title = _TITLES.get(status) or (_BUG if status >= 500 else "This request was refused")
         allowed = refusal.allowed if isinstance(refusal, MethodNotAllowed) else ()
         return self.html(

@@ -39,12 +39,13 @@ async function send({ keys, url, body }) {
 
 function shown({ status, ms, said }, { body }) {
   const { amount, currency } = JSON.parse(body);
-  const words = made('p', said.data ? 'ok' : 'bad', `${status} ${said.data ? 'Created' : said.message}`);
+  const words = made('p', said.data ? '' : 'bad', `${status} ${said.data ? 'Created' : said.message}`);
   if (!said.data) return [words];
   words.append(made('span', '', ` in ${ms} ms · ${currency} ${amount.toLocaleString('en')}.00`));
-  const pay = made('a', 'button', 'Pay it');
+  const [block, pay] = [made('div', 'ok'), made('a', 'button', 'Pay it')];
+  block.append(words, made('code', '', said.data.link));
   pay.href = said.data.link;
-  return [words, made('code', '', said.data.link), pay];
+  return [block, pay];
 }
 
 // The next step is to pay.
@@ -67,7 +68,7 @@ function enableRunning(button) {
       result.replaceChildren(made('p', 'bad', `No answer: ${error.message}`));
     }
     result.hidden = button.disabled = false;
-    announcement.textContent = result.firstChild.textContent;
+    announcement.textContent = result.querySelector('p').textContent;
   });
 }
 document.querySelectorAll('[data-keys]').forEach(enableRunning);
