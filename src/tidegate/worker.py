@@ -112,6 +112,7 @@ LOOPS = (
     Loop("extend_chain", _extend_chain, every_s=1.0),
     Loop("extend_audit_chain", _extend_audit_chain, every_s=2.0),
     Loop("write_receipts", receipt_mail.write_due, every_s=1.0),
+    Loop("write_refund_receipts", receipt_mail.write_refunds_due, every_s=1.0),
     Loop("send_mail", _send_mail, every_s=1.0),
     Loop("roll_up_takings", _roll_up_takings, every_s=10.0),
     Loop("purge_leases", _purge_leases, every_s=60.0),

@@ -1,10 +1,13 @@
-"""Receipts by e-mail: one for each payment that succeeds, in the payer's language, where the business wants them."""
+"""Receipts by e-mail: one for each payment and each refund that succeeds, in the payer's language, where the business
+wants them."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
+from datetime import timedelta
 from email.message import EmailMessage
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +22,13 @@ from dashboard.people import SignedInPerson
 from mail.mail_server import MailServer, mail_server
 from pdf_file import text_of
 from tidegate.checkout import receipt_mail, receipt_store
-from tidegate.core.clock import SystemClock
+from tidegate.checkout.language.catalog import LANGUAGES
+from tidegate.core.clock import SettableClock, SystemClock
 from tidegate.infra.leased_work import LEASE, RoundResult
 from tidegate.mail import send
 from tidegate.mail.send import SmtpTransport
 from tidegate.payment.pay import view
+from tidegate.refund import settle
 from tidegate.runtime import Runtime
 
 ON = {"receipts_by_mail": True}
@@ -41,9 +46,13 @@ async def write(runtime: Runtime) -> RoundResult:
     return await receipt_mail.write_due(runtime.deps, runtime.clock)
 
 
+async def write_refunds(runtime: Runtime) -> RoundResult:
+    return await receipt_mail.write_refunds_due(runtime.deps, runtime.clock)
+
+
 async def sent(runtime: Runtime, server: MailServer) -> list[EmailMessage]:
     """All that was received, once the worker has nothing more to do."""
-    while any(await write(runtime)):
+    while any(await write(runtime)) or any(await write_refunds(runtime)):
         pass
     while any(await send.send_due(runtime.db, SmtpTransport(server.settings), SystemClock())):
         pass
@@ -225,6 +234,29 @@ async def test_a_receipt_on_its_way_is_sent_before_its_payer_is_erased(
     assert await admin.fetchval("SELECT count(*) FROM receipt_mail") == 0
 
 
+async def erased_while(
+    writing: Coroutine[Any, Any, RoundResult], runtime: Runtime, admin: Any, business_id: str, payment_id: int
+) -> Any:
+    """What erasing says that began while the mail was being written."""
+
+    async def erase() -> Any:
+        async with runtime.db.transaction() as tx:
+            return await tx.fetchval("SELECT erase_payment($1, $2, now())", business_id, payment_id)
+
+    async with admin.transaction():
+        await admin.execute("LOCK TABLE mail_attachment")
+        written = asyncio.create_task(writing)
+        while not await admin.fetchval(WAITS):
+            assert not written.done()
+        erasing = asyncio.create_task(erase())
+        while not await admin.fetchval(
+            "SELECT count(*) FROM pg_locks WHERE locktype = 'transactionid' AND NOT granted"
+        ):
+            assert not erasing.done()
+    assert (await written).done == 1
+    return await erasing
+
+
 async def test_erasing_waits_for_a_receipt_that_is_being_written(
     new_checkout: MakeCheckout, runtime: Runtime, admin: Any
 ) -> None:
@@ -232,23 +264,157 @@ async def test_erasing_waits_for_a_receipt_that_is_being_written(
     await pay(checkout)
     await admin.execute("UPDATE event SET is_fanned_out = true")
     payment_id = await admin.fetchval("SELECT id FROM payment")
+    assert await erased_while(write(runtime), runtime, admin, checkout.shop.business_id, payment_id) == "undelivered"
 
-    async def erase() -> Any:
-        async with runtime.db.transaction() as tx:
-            return await tx.fetchval("SELECT erase_payment($1, $2, now())", checkout.shop.business_id, payment_id)
 
-    async with admin.transaction():
-        await admin.execute("LOCK TABLE mail_attachment")
-        writing = asyncio.create_task(write(runtime))
-        while not await admin.fetchval(WAITS):
-            assert not writing.done()
-        erasing = asyncio.create_task(erase())
-        while not await admin.fetchval(
-            "SELECT count(*) FROM pg_locks WHERE locktype = 'transactionid' AND NOT granted"
-        ):
-            assert not erasing.done()
-    assert (await writing).done == 1
-    assert await erasing == "undelivered"
+# Refunds.
+
+
+async def begin_refund(checkout: Checkout, amount: str, **fields: str) -> None:
+    body = {"transReference": checkout.reference, "amount": float(amount), **fields}
+    begun = await checkout.post("/collections/refund", body, **{"api-key": checkout.shop.secret_key})
+    assert begun.status_code == 200, begun.text
+
+
+async def complete_refunds(runtime: Runtime, admin: Any) -> None:
+    """Without the other loops of a worker: what is due afterwards is written by the test."""
+    now = runtime.clock.now()
+    while await admin.fetchval("SELECT count(*) FROM refund_leg WHERE next_poll_at IS NOT NULL"):
+        now += timedelta(minutes=1)
+        assert (await settle.ask_rails(runtime.deps, SettableClock(now))).failed == 0
+
+
+async def test_a_payer_is_told_of_each_refund_once_with_the_receipt_as_it_is_then(
+    new_checkout: MakeCheckout, runtime: Runtime, server: MailServer, admin: Any
+) -> None:
+    checkout = await new_checkout(settings={**ON, "support_email": "help@shop.example"}, amount=10_000)
+    await pay(checkout)
+    assert len(await sent(runtime, server)) == 1
+    await begin_refund(checkout, "2500", reason="One cup was broken")
+    await complete_refunds(runtime, admin)
+    [_, message] = await sent(runtime, server)
+    assert message["to"] == (await checkout.record())["customer"]["email"]
+    assert message["subject"].startswith("Refund from ")
+    assert message["subject"].endswith(": ₦2,500.00")
+    text, html, pdf = parts_of(message)
+    address = f"{runtime.settings.base_url}/pay/{checkout.pay_code}/receipt?lang=en"
+    for words in (
+        "has refunded ₦2,500.00 to you",
+        checkout.reference,
+        "One cup was broken",
+        "help@shop.example",
+        address,
+    ):
+        assert words in text
+        assert words in unescape(html)
+    shown = text_of(pdf)
+    assert checkout.reference in shown
+    for amount in ("₦10,000.00", "₦2,500.00", "₦7,500.00"):
+        assert amount in shown
+    await begin_refund(checkout, "500")
+    await complete_refunds(runtime, admin)
+    subjects = [each["subject"].rpartition(": ")[2] for each in await sent(runtime, server)]
+    assert subjects == ["₦10,000.00", "₦2,500.00", "₦500.00"]
+
+
+REFUNDED = {
+    "en": ("Refund from ", " has refunded ₦100.00 to you", "ltr"),
+    "fr": ("Remboursement de ", " vous a remboursé ", "ltr"),
+    "pt": ("Reembolso de ", " reembolsou-lhe ", "ltr"),
+    "sw": ("Urejeshaji kutoka ", " imekurejeshea ", "ltr"),
+    "ar": ("استرداد من ", "ردّ ", "rtl"),
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_a_refund_is_told_in_the_language_of_the_payer(
+    new_checkout: MakeCheckout, runtime: Runtime, server: MailServer, admin: Any, language: str
+) -> None:
+    checkout = await new_checkout(settings=ON, amount=10_000)
+    path = f"/checkout/payments/{checkout.pay_code}/charge"
+    assert (await checkout.post(path, card(), **{"accept-language": language})).status_code == 200
+    assert len(await sent(runtime, server)) == 1
+    await begin_refund(checkout, "100")
+    await complete_refunds(runtime, admin)
+    [_, message] = await sent(runtime, server)
+    subject, lead, direction = REFUNDED[language]
+    text, html, _ = parts_of(message)
+    assert message["subject"].startswith(subject)
+    assert lead in text
+    assert f'<html lang="{language}" dir="{direction}">' in html
+    assert f"lang={language}" in text
+
+
+async def test_a_refund_that_fails_is_not_told(new_checkout: MakeCheckout, runtime: Runtime, admin: Any) -> None:
+    checkout = await new_checkout(settings=ON, amount=10_000)
+    await pay(checkout)
+    assert (await write(runtime)).done == 1
+    await begin_refund(checkout, "100.13")
+    await complete_refunds(runtime, admin)
+    assert await admin.fetchval("SELECT status FROM refund") == "failed"
+    assert await write_refunds(runtime) == (0, 0)
+    assert await mails(admin) == 1
+
+
+async def test_a_refund_is_told_to_those_who_are_sent_receipts(
+    new_checkout: MakeCheckout, runtime: Runtime, admin: Any
+) -> None:
+    """Noted before the payment, and wanted still."""
+    checkout = await new_checkout(amount=10_000)
+    await pay(checkout)
+    await admin.execute("UPDATE business SET receipts_by_mail = true")
+    await begin_refund(checkout, "100")
+    await complete_refunds(runtime, admin)
+    assert await write_refunds(runtime) == (0, 0)
+    other = await new_checkout(settings=ON, amount=10_000)
+    await pay(other)
+    assert (await write(runtime)).done == 1
+    await begin_refund(other, "100")
+    await complete_refunds(runtime, admin)
+    await admin.execute("UPDATE business SET receipts_by_mail = false")
+    assert (await write_refunds(runtime)).done == 1
+    await admin.execute("UPDATE business SET receipts_by_mail = true")
+    assert await write_refunds(runtime) == (0, 0)
+    assert await mails(admin) == 1
+
+
+async def test_many_workers_tell_of_a_refund_once(new_checkout: MakeCheckout, runtime: Runtime, admin: Any) -> None:
+    checkout = await new_checkout(settings=ON, amount=10_000)
+    await pay(checkout)
+    assert (await write(runtime)).done == 1
+    await begin_refund(checkout, "100")
+    await complete_refunds(runtime, admin)
+    await asyncio.gather(*(write_refunds(runtime) for _ in range(5)))
+    assert await mails(admin) == 2
+
+
+async def test_an_erased_payer_is_told_of_no_refund(new_checkout: MakeCheckout, runtime: Runtime, admin: Any) -> None:
+    checkout = await new_checkout(settings=ON, amount=10_000)
+    await pay(checkout)
+    await begin_refund(checkout, "100")
+    await complete_refunds(runtime, admin)
+    payment_id = await admin.fetchval("SELECT id FROM payment")
+    await admin.execute("UPDATE event SET is_fanned_out = true")
+    erase = "SELECT erase_payment($1, $2, now())"
+    assert await admin.fetchval(erase, checkout.shop.business_id, payment_id) == "erased"
+    assert await write_refunds(runtime) == (0, 0)
+    assert await mails(admin) == 0
+
+
+async def test_erasing_waits_for_a_refund_that_is_being_told(
+    new_checkout: MakeCheckout, runtime: Runtime, server: MailServer, admin: Any
+) -> None:
+    checkout = await new_checkout(settings=ON, amount=10_000)
+    await pay(checkout)
+    assert len(await sent(runtime, server)) == 1
+    await begin_refund(checkout, "100")
+    await complete_refunds(runtime, admin)
+    await admin.execute("UPDATE event SET is_fanned_out = true")
+    payment_id = await admin.fetchval("SELECT id FROM payment")
+    assert (
+        await erased_while(write_refunds(runtime), runtime, admin, checkout.shop.business_id, payment_id)
+        == "undelivered"
+    )
 
 
 async def test_the_operator_and_the_business_switch_it(

@@ -245,6 +245,22 @@ async def wanted_receipts(scene: Scene) -> None:
     await scene.clone("receipt_mail", payment_id="payment_id + n")
 
 
+async def refunds_to_tell(scene: Scene) -> None:
+    checkout = await scene.new_checkout(settings={"receipts_by_mail": True}, amount=100)
+    await checkout.charge(card())
+    await checkout.tick()
+    asked = {"transReference": checkout.reference, "amount": 1}
+    key = {"api-key": checkout.shop.secret_key}
+    assert (await checkout.post("/collections/refund", asked, **key)).status_code == 200
+    await checkout.tick()
+    await checkout.let_pass("5s")
+    await scene.admin.execute("UPDATE refund SET mail_due_at = completed_at")
+    await scene.admin.execute("DELETE FROM mail_attachment; DELETE FROM mail")
+    await scene.clone_payment()
+    await scene.clone("receipt_mail", payment_id="payment_id + n")
+    await scene.clone("refund", id="id + n", payment_id="payment_id + n", reference="reference || n")
+
+
 async def bank_entries(scene: Scene) -> None:
     """Of one file, and not recorded yet."""
     number = await scene.bank.account()
@@ -361,6 +377,12 @@ POISONS = (
     ),
     Poison(
         "write_receipts", wanted_receipts,
+        f"UPDATE payment SET default_method = 'nonsense' {OLDEST_PAYMENT}",
+        "UPDATE payment SET default_method = 'card'",
+        "SELECT count(*) FROM mail",
+    ),
+    Poison(
+        "write_refund_receipts", refunds_to_tell,
         f"UPDATE payment SET default_method = 'nonsense' {OLDEST_PAYMENT}",
         "UPDATE payment SET default_method = 'card'",
         "SELECT count(*) FROM mail",

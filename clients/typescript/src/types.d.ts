@@ -256,7 +256,7 @@ export interface BusinessRecord {
   redirectHosts: Array<string>;
   /** Origins whose pages may open the checkout in a dialog, such as `https://shop.example.com`. */
   checkoutOrigins: Array<string>;
-  /** Whether customers are sent the receipt of a successful payment by e-mail. */
+  /** Whether customers are sent the receipt of a successful payment, and of a refund, by e-mail. */
   receiptsByMail: boolean;
   /** Accent colour of the payer's pages, such as `#0f7b6c`. */
   accentColour: string | null;

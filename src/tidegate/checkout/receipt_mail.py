@@ -1,5 +1,5 @@
-"""The receipt by e-mail: written once to the outbox when a payment has succeeded, by the worker; again when a person of
-the business asks for it."""
+"""The receipt by e-mail: written once to the outbox when a payment has succeeded and for each refund that has, by the
+worker; again when a person of the business asks for it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from tidegate.checkout import receipt_store, store
 from tidegate.checkout.language.catalog import DEFAULT_LANGUAGE, LANGUAGES, catalog_for
 from tidegate.checkout.page.model import ROOT, PageModel
 from tidegate.checkout.page.receipt import pdf_of, receipt_pdf
+from tidegate.checkout.receipt_store import WantedReceipt
 from tidegate.core.clock import Clock
 from tidegate.core.errors import Conflict
 from tidegate.core.ids import Mode
 from tidegate.core.method import MethodNames
+from tidegate.core.money import Money
 from tidegate.infra import leased_work
 from tidegate.infra.db import Database, Tx
 from tidegate.infra.lease_store import Lease
@@ -32,6 +34,7 @@ from tidegate.payment.model import Payment, PaymentStatus
 from tidegate.rail.deps import PaymentDeps
 
 WRITE = WorkKind(receipt_store.WRITE, receipt_store.list_due)
+WRITE_REFUND = WorkKind(receipt_store.WRITE_REFUND, receipt_store.list_refunds_due)
 # What people may send about one payment; a payer's mailbox is not theirs to fill.
 SENT_MAX = 5
 SENT_WITHIN = timedelta(days=1)
@@ -46,8 +49,13 @@ class ReceiptIssuer(NamedTuple):
 
 
 async def write_due(deps: PaymentDeps, clock: Clock) -> RoundResult:
-    """One round."""
+    """One round, of payments that have ended."""
     return await leased_work.run_round(deps.db, WRITE, partial(_write, deps), clock)
+
+
+async def write_refunds_due(deps: PaymentDeps, clock: Clock) -> RoundResult:
+    """One round, of refunds that have succeeded."""
+    return await leased_work.run_round(deps.db, WRITE_REFUND, partial(_write_refund, deps), clock)
 
 
 async def _write(deps: PaymentDeps, lease: Lease, now: datetime) -> int:
@@ -56,13 +64,33 @@ async def _write(deps: PaymentDeps, lease: Lease, now: datetime) -> int:
     if wanted is None:
         return 0
     snapshot = await pay.view(deps.db, lease.business_id, wanted.pay_code)
-    is_sent = snapshot.payment.status is PaymentStatus.SUCCESS and snapshot.business.receipts_by_mail
-    issuer = ReceiptIssuer(deps.base_url, deps.names, deps.mode)
-    mail = await compose(deps.db, snapshot, wanted.language, issuer=issuer, now=now) if is_sent else None
+    mail = await _mail_if_wanted(deps, snapshot, wanted, now)
     async with leased_work.writing(deps.db, lease) as tx:
         if await receipt_store.end(tx, snapshot.payment, now=now) and mail is not None:
             await outbox.insert(tx, lease.business_id, mail, now=now)
     return 1
+
+
+async def _write_refund(deps: PaymentDeps, lease: Lease, now: datetime) -> int:
+    async with deps.db.connection() as tx:
+        wanted = await receipt_store.find_of_refund(tx, lease.business_id, int(lease.id))
+    if wanted is None:
+        return 0
+    snapshot = await pay.view(deps.db, lease.business_id, wanted.pay_code)
+    mail = await _mail_if_wanted(deps, snapshot, wanted, now)
+    async with leased_work.writing(deps.db, lease) as tx:
+        if await receipt_store.end_of_refund(tx, lease.business_id, int(lease.id)) and mail is not None:
+            await outbox.insert(tx, lease.business_id, mail, now=now)
+    return 1
+
+
+async def _mail_if_wanted(
+    deps: PaymentDeps, snapshot: PaymentSnapshot, wanted: WantedReceipt, now: datetime
+) -> Mail | None:
+    if snapshot.payment.status is not PaymentStatus.SUCCESS or not snapshot.business.receipts_by_mail:
+        return None
+    issuer = ReceiptIssuer(deps.base_url, deps.names, deps.mode)
+    return await compose(deps.db, snapshot, wanted.language, issuer=issuer, now=now, refunded=wanted.refunded)
 
 
 async def send(tx: Tx, payment: Payment, mail: Mail, *, by: Actor, now: datetime) -> None:
@@ -79,8 +107,10 @@ async def send(tx: Tx, payment: Payment, mail: Mail, *, by: Actor, now: datetime
 
 
 async def compose(
-    db: Database, snapshot: PaymentSnapshot, language: str, *, issuer: ReceiptIssuer, now: datetime
-) -> Mail:
+    db: Database, snapshot: PaymentSnapshot, language: str, *, issuer: ReceiptIssuer, now: datetime,
+    refunded: Money | None = None,
+) -> Mail:  # fmt: skip
+    """Of the payment; with an amount, of its refund."""
     payment, business = snapshot.payment, snapshot.business
     async with db.connection() as tx:
         movements = await store.list_movements(tx, business.id, payment.id)
@@ -99,18 +129,26 @@ async def compose(
     )
     document = pdf_of(page, logo=logo.body if logo else None)
     # Takes some milliseconds, during which the event loop must go on.
-    return mail_of(page, pdf=await asyncio.to_thread(receipt_pdf, document), notes=document.notes)
+    return mail_of(page, refunded, pdf=await asyncio.to_thread(receipt_pdf, document), notes=document.notes)
 
 
-def mail_of(page: PageModel, *, pdf: bytes, notes: tuple[str, ...]) -> Mail:
+def mail_of(page: PageModel, refunded: Money | None, *, pdf: bytes, notes: tuple[str, ...]) -> Mail:
     words, payment = page.words, page.payment
-    shop, amount = one_line(page.shop_name), page.money(payment.received)
+    shop = one_line(page.shop_name)
+    if refunded is None:
+        amount = page.money(payment.received)
+        subject = words("receipt_mail.subject", shop=shop, amount=amount)
+        lead = words("receipt_mail.lead", shop=shop, amount=amount)
+    else:
+        amount = page.money(refunded)
+        subject = words("refund_mail.subject", shop=shop, amount=amount)
+        lead = words("refund_mail.lead", shop=shop, amount=amount)
     address = f"{page.site.base_url}{ROOT}/{payment.pay_code}/receipt?lang={words.language}"
     return Mail(
         recipient=payment.order.customer.email,
-        subject=one_line(words("receipt_mail.subject", shop=shop, amount=amount), chars_max=SUBJECT_CHARS_MAX),
+        subject=one_line(subject, chars_max=SUBJECT_CHARS_MAX),
         paragraphs=(
-            words("receipt_mail.lead", shop=shop, amount=amount),
+            lead,
             words("receipt_mail.reference", reference=payment.reference),
             *notes,
         ),

@@ -1,21 +1,25 @@
-"""SQL of receipts by e-mail: for which payments one is to be sent, and in which language."""
+"""SQL of receipts by e-mail: for which payments and refunds one is to be sent, and in which language."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import NamedTuple
 
+from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Tx
 from tidegate.infra.leased_work import DueRow
 from tidegate.payment.model import Payment
 
-# The kind of leased work. The statement below repeats the name.
+# Kinds of leased work. The statements below repeat the names.
 WRITE = "write_receipts"
+WRITE_REFUND = "write_refund_receipts"
 
 
 class WantedReceipt(NamedTuple):
     pay_code: str
     language: str
+    # What went back, where it is about a refund.
+    refunded: Money | None = None
 
 
 async def ask(tx: Tx, payment: Payment, *, language: str, now: datetime) -> None:
@@ -106,5 +110,49 @@ async def end(tx: Tx, payment: Payment, *, now: datetime) -> bool:
          WHERE business_id = $1 AND payment_id = $2 AND ended_at IS NULL RETURNING true
         """,
         payment.business_id, payment.id, now,
+    )  # fmt: skip
+    return done is True
+
+
+async def list_refunds_due(tx: Tx, now: datetime, *, limit: int) -> list[DueRow]:
+    """Those that have succeeded, of payments for which a receipt was asked."""
+    rows = await tx.fetch(
+        """
+        SELECT business_id, id::text AS id
+          FROM refund
+         WHERE mail_due_at IS NOT NULL AND NOT is_held_back(business_id, 'write_refund_receipts', id::text, $1)
+         ORDER BY mail_due_at LIMIT $2
+        """,
+        now, limit,
+    )  # fmt: skip
+    return [DueRow(row["business_id"], row["id"]) for row in rows]
+
+
+async def find_of_refund(tx: Tx, business_id: str, refund_id: int) -> WantedReceipt | None:
+    """None when it has ended."""
+    row = await tx.fetchrow(
+        """
+        SELECT pay_code, language, refund.currency, refund.refunded_minor
+          FROM refund
+          JOIN payment ON payment.business_id = refund.business_id AND payment.id = refund.payment_id
+          JOIN receipt_mail ON receipt_mail.business_id = refund.business_id
+               AND receipt_mail.payment_id = refund.payment_id
+         WHERE refund.business_id = $1 AND refund.id = $2 AND mail_due_at IS NOT NULL
+        """,
+        business_id, refund_id,
+    )  # fmt: skip
+    if row is None:
+        return None
+    return WantedReceipt(row["pay_code"], row["language"], Money(row["refunded_minor"], Currency(row["currency"])))
+
+
+async def end_of_refund(tx: Tx, business_id: str, refund_id: int) -> bool:
+    """False when it had ended, or its payer was erased meanwhile: then nothing may be sent."""
+    done = await tx.fetchval(
+        """
+        UPDATE refund SET mail_due_at = NULL
+         WHERE business_id = $1 AND id = $2 AND mail_due_at IS NOT NULL RETURNING true
+        """,
+        business_id, refund_id,
     )  # fmt: skip
     return done is True

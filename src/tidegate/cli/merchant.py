@@ -119,7 +119,7 @@ def list_(as_json: bool) -> None:
               help="A page that may open the checkout in a dialog, such as https://shop.example.com; repeat for "
               "several, '' for none.")  # fmt: skip
 @click.option("--receipts-by-mail/--no-receipts-by-mail", default=None,
-              help="Whether payers are sent their receipt by e-mail.")  # fmt: skip
+              help="Whether payers are sent their receipt by e-mail, also of a refund.")  # fmt: skip
 @click.option("--webhook-url", help="URL of its first webhook endpoint, which is created when there is none.")
 @brand_options
 @why_option

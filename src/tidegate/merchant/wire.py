@@ -52,7 +52,8 @@ class BusinessRecord(msgspec.Struct, kw_only=True, rename="camel"):
         Meta(description="Origins whose pages may open the checkout in a dialog, such as `https://shop.example.com`."),
     ]
     receipts_by_mail: Annotated[
-        bool, Meta(description="Whether customers are sent the receipt of a successful payment by e-mail.")
+        bool,
+        Meta(description="Whether customers are sent the receipt of a successful payment, and of a refund, by e-mail."),
     ]
     accent_colour: Annotated[str | None, Meta(description="Accent colour of the payer's pages, such as `#0f7b6c`.")]
     logo_url: Annotated[str | None, Meta(description="The logo on the payer's pages.")]

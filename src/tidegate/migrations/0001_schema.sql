@@ -146,7 +146,7 @@ COMMENT ON COLUMN business.checkout_origins IS 'Origins whose pages may show its
 COMMENT ON COLUMN business.two_step_for_all IS 'Whether every member needs a second factor to sign in to the dashboard, whatever the role.';
 COMMENT ON COLUMN business.accent IS 'The accent colour of its pages; NULL for the default.';
 COMMENT ON COLUMN business.time_zone IS 'Of the times and days that its dashboard shows, such as Africa/Lagos.';
-COMMENT ON COLUMN business.receipts_by_mail IS 'Whether a payer is sent the receipt once the payment has succeeded.';
+COMMENT ON COLUMN business.receipts_by_mail IS 'Whether a payer is sent the receipt once the payment has succeeded, and once a refund of it has.';
 COMMENT ON COLUMN business.logo_hash IS 'The hash of its row in business_logo; NULL when it has none.';
 
 -- A table of its own, so that nothing reads the picture along with the rest.
@@ -2085,6 +2085,7 @@ CREATE TABLE refund (
     version            bigint      NOT NULL DEFAULT 0,
     initiated_at       timestamptz NOT NULL,
     completed_at       timestamptz,
+    mail_due_at        timestamptz,
     CONSTRAINT refund_pk PRIMARY KEY (business_id, id),
     CONSTRAINT refund_one_reference UNIQUE (business_id, reference),
     CONSTRAINT refund_payment_fk FOREIGN KEY (business_id, payment_id) REFERENCES payment (business_id, id),
@@ -2108,9 +2109,11 @@ COMMENT ON COLUMN refund.refunded_minor IS 'What has arrived.';
 COMMENT ON COLUMN refund.rate_chosen IS 'Of an inflow that was converted: the rate at its credit, or that of the day of the refund. NULL where nothing is converted.';
 COMMENT ON COLUMN refund.debited_minor IS 'What the wallet was debited, in its currency.';
 COMMENT ON COLUMN refund.worth_minor IS 'What the refund cost at the rate of its day, in the wallet''s currency.';
+COMMENT ON COLUMN refund.mail_due_at IS 'Since when the payer is to be told of it; emptied in the transaction that writes the mail, which makes it one.';
 CREATE INDEX refund_of_payment ON refund (business_id, payment_id, id) WHERE payment_id IS NOT NULL;
 CREATE INDEX refund_of_collection ON refund (business_id, collection_id, id) WHERE collection_id IS NOT NULL;
 CREATE INDEX refund_not_successful ON refund (business_id, status, id) WHERE status <> 'successful';
+CREATE INDEX refund_mail_to_write ON refund (mail_due_at) WHERE mail_due_at IS NOT NULL;
 
 CREATE TABLE refund_leg (
     business_id    text        NOT NULL,
@@ -3867,6 +3870,7 @@ BEGIN
     END IF;
     -- A worker that is writing its mail is waited for, so that the mail is seen below.
     PERFORM FROM receipt_mail WHERE business_id = p_business_id AND payment_id = p_payment_id FOR UPDATE;
+    PERFORM FROM refund WHERE business_id = p_business_id AND payment_id = p_payment_id FOR NO KEY UPDATE;
     v_obstacle := payment_erasure_obstacle(p_business_id, p_payment_id);
     IF v_obstacle IS NOT NULL THEN
         RETURN v_obstacle;
@@ -3892,7 +3896,8 @@ BEGIN
                                     WHERE business_id = p_business_id AND payment_id = p_payment_id));
     UPDATE receipt SET payer = '{}' WHERE business_id = p_business_id AND payment_id = p_payment_id;
     UPDATE attempt SET details = '{}' WHERE business_id = p_business_id AND payment_id = p_payment_id;
-    UPDATE refund SET reason = NULL, note = NULL WHERE business_id = p_business_id AND payment_id = p_payment_id;
+    UPDATE refund SET reason = NULL, note = NULL, mail_due_at = NULL
+     WHERE business_id = p_business_id AND payment_id = p_payment_id;
     DELETE FROM receipt_mail WHERE business_id = p_business_id AND payment_id = p_payment_id;
     DELETE FROM mail USING payment
      WHERE payment.business_id = p_business_id AND payment.id = p_payment_id AND mail.business_id = p_business_id

@@ -155,13 +155,16 @@ async def list_legs(tx: Tx, business_id: str, refund_id: int) -> list[Leg]:
 
 
 async def complete(tx: Tx, refund: Refund) -> None:
-    """The failed part can be refunded again."""
+    """The failed part can be refunded again. A payer who is sent receipts is told of what arrived."""
     await tx.execute(
         """
         WITH ended AS (
             UPDATE refund
                SET status = $3, refunded_minor = $4, fee_returned_minor = $5, vat_returned_minor = $6, failure = $7,
-                   completed_at = $8, version = version + 1
+                   completed_at = $8, version = version + 1,
+                   mail_due_at = CASE WHEN $3 = 'successful' AND EXISTS (
+                       SELECT FROM receipt_mail WHERE business_id = $1 AND payment_id = refund.payment_id)
+                       THEN $8::timestamptz END
              WHERE business_id = $1 AND id = $2
             RETURNING payment_id, collection_id, amount_minor - refunded_minor AS freed_minor),
         payment_freed AS (

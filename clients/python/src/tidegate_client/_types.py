@@ -373,7 +373,7 @@ class BusinessRecord(Model, kw_only=True):
     checkout_origins: list[str]
     """Origins whose pages may open the checkout in a dialog, such as `https://shop.example.com`."""
     receipts_by_mail: bool
-    """Whether customers are sent the receipt of a successful payment by e-mail."""
+    """Whether customers are sent the receipt of a successful payment, and of a refund, by e-mail."""
     accent_colour: str | None
     """Accent colour of the payer's pages, such as `#0f7b6c`."""
     logo_url: str | None
