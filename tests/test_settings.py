@@ -156,6 +156,13 @@ def test_a_weak_key_is_refused_in_the_sandbox_too() -> None:
         from_environment({"TIDEGATE_ENCRYPTION_KEY": f"{'A' * 43}="})
 
 
+def test_the_name_of_the_operator_is_one_line() -> None:
+    assert from_environment({"TIDEGATE_OPERATOR_NAME": " Ada Payments "}).operator_name == "Ada Payments"
+    for wrong in ("Ada\nPayments", "a" * 101):
+        with pytest.raises(WrongSettings, match="TIDEGATE_OPERATOR_NAME must be one line of at most 100 characters"):
+            from_environment({"TIDEGATE_OPERATOR_NAME": wrong})
+
+
 def test_the_reference_is_shown_in_the_sandbox_and_on_demand_in_live_mode() -> None:
     assert from_environment({}).has_docs
     assert not from_environment({"TIDEGATE_DOCS": "off"}).has_docs

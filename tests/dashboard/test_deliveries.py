@@ -89,3 +89,7 @@ def test_a_strip_shows_a_single_failure_among_many() -> None:
     drawn = chart.strip([HourBar(0, 0, 0), HourBar(1, 1_000, 5), HourBar(10, 0, 0)], "<sent>")
     assert [drawn.count(f'class="{kind}"') for kind in ("foot", "bar", "bad", "wait")] == [3, 1, 2, 1]
     assert "<title>&lt;sent&gt;</title>" in drawn
+
+
+async def test_a_sandbox_without_an_endpoint_recommends_listening(owner: SignedInPerson) -> None:
+    assert "run <code>tidegate listen</code>" in (await owner.get("/webhooks")).text

@@ -9,15 +9,19 @@ from typing import Any, NamedTuple
 import asyncpg
 import httpx
 import pytest
+from markupsafe import escape
 
 from build import Shop, order
+from dashboard.people import People
 from live_database import live_database
 from payment.refusal import assert_each_refused, assert_refused, rows_in, without_request_id
+from serving import serving
 from tidegate import app
 from tidegate.core.clock import SystemClock
 from tidegate.core.ids import Mode
 from tidegate.infra.db import Database
 from tidegate.infra.http.server import GracefulServer, bind, configure
+from tidegate.member.permission import Role
 from tidegate.merchant import commands as merchants
 from tidegate.settings import Settings
 
@@ -116,3 +120,41 @@ async def test_a_sandbox_key_cannot_verify_in_live_mode(live: Live, shop: Shop) 
     assert (await live.shop.create(order(reference="LIVE-2"))).status_code == 201
     asking = live.shop.client.get("/checkout/payments/merchant-reference/LIVE-2", headers=shop.verify_headers)
     await assert_refused(live.admin, asking, 401, "UNAUTHENTICATED")
+
+
+# Pages.
+
+
+BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+
+
+@pytest.mark.parametrize(
+    ("name", "heading"),
+    [
+        ("", "This is a payment service"),
+        ("Ada & Sons Payments", "This is the payment service of Ada &amp; Sons Payments"),
+    ],
+)
+async def test_the_front_page_names_the_operator(live_url: str, name: str, heading: str) -> None:
+    settings = Settings(mode=Mode.LIVE, database_url=live_url, has_docs=False, operator_name=name)
+    async with serving(settings) as (url, _), httpx.AsyncClient(base_url=url, headers=BROWSER, timeout=120) as browser:
+        page = (await browser.get("/")).text
+        assert f"<h1>{heading}</h1>" in page
+        assert f"<title>{escape(name or 'Tidegate')}</title>" in page
+        assert escape(name or "Tidegate") in (await browser.get("/nowhere")).text
+
+
+async def test_the_dashboard_recommends_nothing_of_the_sandbox(live: Live, live_url: str) -> None:
+    db = Database(live_url)
+    await db.open()
+    opened: list[httpx.AsyncClient] = []
+    try:
+        async with serving(Settings(mode=Mode.LIVE, database_url=live_url)) as (url, _):
+            owner = await People(db, url, live.admin, opened).person(live.shop, Role.OWNER)
+            page = (await owner.get("/webhooks")).text
+            for browser in opened:
+                await browser.aclose()
+    finally:
+        await db.close()
+    assert "None yet. Add one below.</p>" in page
+    assert "tidegate listen" not in page
