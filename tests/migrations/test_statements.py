@@ -28,6 +28,7 @@ OVER_ALL_BUSINESSES = {
     "audit/chain_store:list_trail": OPERATOR,
     "bank_file/suspense_store:*": OPERATOR,
     "checkout/receipt_store:list_due": DUE,
+    "checkout/receipt_store:list_refunds_due": DUE,
     "checkout/store:list_versions": GROUPED,
     "collection/reversal_store:find_account_number": RAIL,
     "collection/reversal_store:_DUE": DUE,

@@ -260,9 +260,7 @@ function shown(said) {
   block.append(made('code', '', text));
   figure.append(caption, block);
   for (const { request, path } of said.undone ?? []) {
-    const note = made('p', '', 'Afterwards, so that the example does not stay: ');
-    note.append(made('code', '', `${request.method} ${path}`));
-    figure.append(note);
+    figure.append(made('p', '', `Removed again, since nothing answers there: ${request.method} ${path}`));
   }
   return figure;
 }
