@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 import pytest
 from playwright.async_api import Page, ViewportSize, expect
 
+from browser import PHONE
+from browser_axe import assert_accessible
 from pages.stage import Stage
 
 DESK: ViewportSize = {"width": 1280, "height": 900}
@@ -17,6 +20,29 @@ async def opened(stage: Stage, path: str, **options: bool) -> Page:
     await page.set_viewport_size(DESK)
     await page.goto(path)
     return page
+
+
+# One of each template.
+KINDS = (
+    "/docs", "/docs/guides/receive-webhooks", "/docs/reference", "/docs/reference/create-payment",
+    "/docs/reference/errors", "/docs/reference/events/charge.successful", "/docs/changelog", "/docs/search?q=refund",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(PHONE, "light"), (DESK["width"], "dark")])
+async def test_pages_are_accessible_fit_and_keep_their_own_policy(
+    stage: Stage, width: int, scheme: Literal["light", "dark"]
+) -> None:
+    page = await stage.new_page()
+    await page.set_viewport_size({"width": width, "height": 900})
+    await page.emulate_media(color_scheme=scheme)
+    refused: list[str] = []
+    page.on("console", lambda said: refused.append(said.text) if "Content Security Policy" in said.text else None)
+    for path in KINDS:
+        await page.goto(path)
+        assert await page.evaluate("document.documentElement.scrollWidth") <= width, path
+        await assert_accessible(page, has_many_alike=True)
+    assert refused == []
 
 
 async def test_the_chosen_language_is_kept_from_page_to_page(stage: Stage) -> None:
