@@ -6,7 +6,7 @@ from datetime import datetime
 
 from tidegate.audit import store as audit
 from tidegate.audit.model import Actor
-from tidegate.bank_file import store
+from tidegate.bank_file import store, taken_back_store
 from tidegate.core.errors import Conflict, NotFound
 from tidegate.core.ids import PLATFORM_BUSINESS_ID
 from tidegate.infra.also import Also
@@ -43,13 +43,13 @@ async def take_back(
     file_id, _, number = subject.partition("/")
     async with db.transaction() as tx:
         await also(tx)
-        await store.lock_for_reversal(tx)
+        await taken_back_store.lock_for_reversal(tx)
         entry = await store.find_problem_entry(tx, file_id, number)
         if entry is None:
             raise NotFound(f"no entry {number} of a file {file_id[:12]} needs a decision")
-        if credit not in {one.key for one in await store.list_choices(tx, file_id, entry)}:
+        if credit not in {one.key for one in await taken_back_store.list_choices(tx, file_id, entry)}:
             raise Conflict(f"{credit} is no credit that entry {number} may take back; list the entries again")
-        await store.take_back(tx, file_id, entry.number, key=credit)
+        await taken_back_store.take_back(tx, file_id, entry.number, key=credit)
         await store.release_problem(tx, file_id, number, key="", note=note)
         await _audit(tx, by, "bank.taken_back", subject, note=note, now=now, credit=credit)
     return subject

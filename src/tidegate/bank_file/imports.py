@@ -20,7 +20,7 @@ from typing import IO, ParamSpec, TypeVar
 import msgspec
 import structlog
 
-from tidegate.bank_file import status, store
+from tidegate.bank_file import status, store, taken_back_store
 from tidegate.bank_file.model import ImportedFile
 from tidegate.bank_file.sorting import AskingEntry, Sorting
 from tidegate.bank_settings import BankFilesSettings
@@ -124,7 +124,7 @@ class _Import:
             await _in_thread(opened.parts.close)
         async with self._deps.db.transaction() as tx:
             await store.mark_read(tx, self._id, entry_count=count)
-            await store.judge_waiting(tx, self._id)
+            await taken_back_store.judge_waiting(tx, self._id)
 
     async def _read_parts(self, opened: OpenedFile) -> int:
         count, day = 0, self._now.date()
