@@ -32,10 +32,10 @@ test: $(VENV)/.dev $(VENV)/.browser $(VENV)/.published check  ## install what is
 	@TIDEGATE_POSTGRES_BIN=$(POSTGRES_BIN) $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 cluster: $(VENV)/.run  ## three PostgreSQL nodes with Citus on this machine, and the sandbox on them
-	@PORT=$(PORT) $(BIN)/python -m bench.nodes .tidegate/cluster
+	@PORT=$(PORT) $(BIN)/python -m local_cluster.nodes .tidegate/cluster
 
 test-cluster: $(VENV)/.dev  ## run the tests that speak SQL on three nodes with Citus
-	@$(BIN)/python -m bench.nodes
+	@$(BIN)/python -m local_cluster.nodes
 	@TIDEGATE_TEST_CLUSTER=1 $(BIN)/python -m pytest $(or $(ARGS),$(CLUSTER_TESTS))
 
 check: $(VENV)/.dev  ## formatting, lint, types and import directions

@@ -14,10 +14,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
+from local_cluster.nodes import NoCitus, Nodes, find_bin
+
 from bench import traffic
 from bench.create import ORDER, PATH, requests
 from bench.environment import CONNECTIONS, Environment, Options
-from bench.nodes import NoCitus, Nodes, find_bin
 from bench.notifications import HOLDER, INTAKE, PAYER, arrival
 from bench.reads import CARD
 from bench.report import Finding, Sample, Section

@@ -20,7 +20,7 @@ import httpx
 import hypothesis
 import pytest
 import structlog
-from bench.nodes import HOW_TO_GET, Nodes, find_bin
+from local_cluster.nodes import HOW_TO_GET, Nodes, find_bin
 
 import event_schema
 from build import Checkout, Shop, make_shop, order

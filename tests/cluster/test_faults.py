@@ -16,7 +16,7 @@ from typing import Any
 import asyncpg
 import httpx
 import pytest
-from bench.nodes import HOW_TO_GET, Nodes, find_bin, port_of
+from local_cluster.nodes import HOW_TO_GET, Nodes, find_bin, port_of
 
 from build import Shop, make_shop
 from cluster.moving import moving, node_of

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from bench.nodes import NODES, Nodes
+from local_cluster.nodes import NODES, Nodes
 
 from tidegate.core.ids import Mode
 from tidegate.deployment import commands as deployment

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 import pytest
-from bench.nodes import Nodes
+from local_cluster.nodes import Nodes
 
 from checkout.paying import card
 from cluster.moving import moving, node_of

@@ -1,6 +1,6 @@
 """Three PostgreSQL servers with Citus on one machine: a cluster for tests, and for `make cluster`.
 
-python -m bench.nodes [FOLDER]      starts them, makes a cluster of them and prints its DATABASE_URL
+python -m local_cluster.nodes [FOLDER]      starts them, makes a cluster of them and prints its DATABASE_URL
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How unevenly merchants of very different sizes load shards, and what moving the largest of them costs.
 
-    python -m bench.shards                  a million merchants, 1,000 payments a second
+    python docs/shards.py                  a million merchants, 1,000 payments a second
 
 Nothing is measured here: it computes, from the sizes that `docs/scale.md` has measured.
 """
