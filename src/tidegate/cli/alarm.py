@@ -1,4 +1,4 @@
-"""`tidegate alarm`: what somebody has to look at."""
+"""`tidegate alarm`: what a person has to look at."""
 
 from __future__ import annotations
 

@@ -84,9 +84,9 @@ def _wish_of(reference: str, why: str | None) -> Callable[[ReleaseDeps], Awaitab
 
 @payout.command()
 @click.argument("reference")
-@click.option("--name", required=True, help="Of the recipient.")
-@click.option("--account", required=True, help="The IBAN or number.")
-@click.option("--bank", help="The BIC or the national code of the bank.")
+@click.option("--name", required=True, help="Name of the recipient.")
+@click.option("--account", required=True, help="IBAN or number of the recipient's account.")
+@click.option("--bank", help="BIC or national code of the recipient's bank.")
 @click.option("--why", required=True, metavar="TEXT", help="For the approver: how you know where it goes.")
 @by_option
 @speaks_plainly

@@ -52,11 +52,11 @@ def emulate() -> None:
 
 
 @emulate.command()
-@click.option("--port", default=9301, show_default=True, help="Of its API.")
-@click.option("--page-port", default=9302, show_default=True, help="Of the page to pay on; / shows all payments.")
-@click.option("--control-port", default=9303, show_default=True, help="Of the controls: clock, faults, payers.")
-@click.option("--key", default=TEST_KEY, show_default=True, help="The secret key that it accepts.")
-@click.option("--webhook-url", metavar="URL", help="Where it sends notifications: <base URL>/intake/paystack.")
+@click.option("--port", default=9301, show_default=True, help="Port of the API.")
+@click.option("--page-port", default=9302, show_default=True, help="Port of the page to pay on; / shows all payments.")
+@click.option("--control-port", default=9303, show_default=True, help="Port of the controls: clock, faults, payers.")
+@click.option("--key", default=TEST_KEY, show_default=True, help="Secret key that the API accepts.")
+@click.option("--webhook-url", metavar="URL", help="Where notifications are sent: <base URL>/intake/paystack.")
 @speaks_plainly
 def paystack(port: int, page_port: int, control_port: int, key: str, webhook_url: str | None) -> None:
     """Emulate Paystack, until stopped. No money moves, and nothing is kept."""
@@ -65,13 +65,18 @@ def paystack(port: int, page_port: int, control_port: int, key: str, webhook_url
 
 
 @emulate.command()
-@click.option("--port", default=9311, show_default=True, help="Of its API.")
-@click.option("--page-port", default=9312, show_default=True, help="Of the payers' phones, to approve on.")
-@click.option("--control-port", default=9313, show_default=True, help="Of the controls: clock, faults, operators.")
-@click.option("--token", default=TEST_ACCESS, show_default=True, help="The API token that it accepts.")
-@click.option("--callback-url", metavar="URL", help="Where it sends callbacks: <base URL>/intake/pawapay.")
-@click.option("--merchant-key", metavar="FILE", help="Your public key in PEM: it then takes signed requests only.")
-@click.option("--merchant-key-id", default="1", show_default=True, help="What TIDEGATE_PAWAPAY_SIGNING_KEY_ID is.")
+@click.option("--port", default=9311, show_default=True, help="Port of the API.")
+@click.option("--page-port", default=9312, show_default=True, help="Port of the payers' phones, to approve on.")
+@click.option("--control-port", default=9313, show_default=True, help="Port of the controls: clock, faults, operators.")
+@click.option("--token", default=TEST_ACCESS, show_default=True, help="Token that the API accepts.")
+@click.option("--callback-url", metavar="URL", help="Where callbacks are sent: <base URL>/intake/pawapay.")
+@click.option("--merchant-key", metavar="FILE", help="Your public key in PEM: the API then takes signed requests only.")
+@click.option(
+    "--merchant-key-id",
+    default="1",
+    show_default=True,
+    help="Id of that key: the value of TIDEGATE_PAWAPAY_SIGNING_KEY_ID.",
+)
 @speaks_plainly
 def pawapay(
     *,
@@ -93,13 +98,27 @@ def pawapay(
 
 @emulate.command()
 @click.option(
-    "--folder", required=True, type=click.Path(file_okay=False, path_type=Path), help="TIDEGATE_BANKFILES_DIR."
+    "--folder",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of the files: the value of TIDEGATE_BANKFILES_DIR.",
 )
-@click.option("--account", "accounts", multiple=True, required=True, metavar="NUMBER=CURRENCY", help="May be repeated.")
-@click.option("--page-port", default=9308, show_default=True, help="Of the page to make transfers on.")
-@click.option("--control-port", default=9309, show_default=True, help="Of the controls.")
 @click.option(
-    "--version", default="8", show_default=True, type=click.Choice(["2", "3", "4", "8"]), help="Of its camt files."
+    "--account",
+    "accounts",
+    multiple=True,
+    required=True,
+    metavar="NUMBER=CURRENCY",
+    help="An account of the bank; may be repeated.",
+)
+@click.option("--page-port", default=9308, show_default=True, help="Port of the page to make transfers on.")
+@click.option("--control-port", default=9309, show_default=True, help="Port of the controls.")
+@click.option(
+    "--version",
+    default="8",
+    show_default=True,
+    type=click.Choice(["2", "3", "4", "8"]),
+    help="Version of the camt files.",
 )
 @speaks_plainly
 def bank(*, folder: Path, accounts: tuple[str, ...], page_port: int, control_port: int, version: str) -> None:

@@ -28,9 +28,15 @@ _LEFT = {
 
 
 @click.command()
-@click.option("--email", "emails", multiple=True, metavar="ADDRESS", help="Of the payer; repeat for several.")
 @click.option(
-    "--phone", "phones", multiple=True, metavar="NUMBER", help="In the form that was given; repeat for several."
+    "--email", "emails", multiple=True, metavar="ADDRESS", help="E-mail address of the payer; repeat for several."
+)
+@click.option(
+    "--phone",
+    "phones",
+    multiple=True,
+    metavar="NUMBER",
+    help="Phone number of the payer, as it was given; repeat for several.",
 )
 @any_business_option
 @click.option("--yes", "is_sure", is_flag=True, help="Erase; without it the command only shows what it would erase.")

@@ -37,7 +37,7 @@ def keys() -> None:
 @click.argument("business_id")
 @click.argument("name")
 @click.option("--scope", "scopes", type=click.Choice([scope.value for scope in KeyScope]), multiple=True, required=True,
-              help="What it may do; repeat for several.")  # fmt: skip
+              help="Right of the key; repeat for several.")  # fmt: skip
 @click.option("--address", "addresses", metavar="ADDRESS", multiple=True,
               help="An address or network that it may be used from; repeat for several.")  # fmt: skip
 @click.option("--refund-max", "limits", metavar="CURRENCY=AMOUNT", multiple=True,

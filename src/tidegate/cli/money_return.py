@@ -55,7 +55,7 @@ def list_(older_than_minutes: int, limit: int, as_json: bool) -> None:
 @return_.command()
 @click.argument("business_id", metavar="BUSINESS")
 @click.argument("reference")
-@click.option("--rail", required=True, help="Of the return; `tidegate return list` shows it.")
+@click.option("--rail", required=True, help="Rail of the return; `tidegate return list` shows it.")
 @speaks_plainly
 def ask(business_id: str, reference: str, rail: str) -> None:
     """Ask the rail about a return at once."""

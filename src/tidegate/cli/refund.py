@@ -33,7 +33,7 @@ def refund() -> None:
 @click.option("--reason", metavar="TEXT", help="Shown to the customer.")
 @click.option("--note", metavar="TEXT", help="Shown to the merchant only; required in live mode, for the approver.")
 @click.option("--rate", type=click.Choice([rate.value for rate in RefundRate]),
-              help="Of an inflow that was converted: the rate at its credit, or today's.")  # fmt: skip
+              help="Rate of a converted inflow: that of its credit, or today's.")  # fmt: skip
 @by_option
 @as_json_option
 @speaks_plainly
@@ -83,7 +83,7 @@ def show(business_id: str, reference: str, as_json: bool) -> None:
 @refund.command()
 @click.argument("business_id")
 @click.argument("reference", metavar="PART")
-@click.option("--rail", required=True, help="That the part goes by.")
+@click.option("--rail", required=True, help="Rail that the part goes by.")
 @speaks_plainly
 def ask(business_id: str, reference: str, rail: str) -> None:
     """Ask the rail about a refund at once. PART is the reference of one of its parts, such as REFUND-1."""
