@@ -88,7 +88,7 @@ def default_limit(currency: Currency) -> Money:
 
 
 def step_for(role: Role, amount: Money, *, limit: Money, other_approvers: int) -> RefundStep:
-    """Without anybody who could approve there is no limit: the owner of a shop of one refunds alone."""
+    """Without another approver there is no limit: the owner of a shop of one refunds alone."""
     if permission.grant(role, Permission.REFUND) is Grant.PROPOSES:
         return RefundStep.PROPOSE
     return RefundStep.PROPOSE if other_approvers > 0 and limit < amount else RefundStep.DO

@@ -43,7 +43,7 @@ async def record_arrival(
             raise DuplicateNotification
         _tell(deps, change)
         return change.collection
-    raise Unavailable("this account is changing too fast; retry after 1 s", retry_after_s=1)
+    raise Unavailable("this account was changed at the same time; retry after 1 s", retry_after_s=1)
 
 
 def _tell(deps: PaymentDeps, change: CollectionChange) -> None:

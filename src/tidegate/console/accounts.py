@@ -65,7 +65,7 @@ class AccountPages:
         account = await commands.get_unscoped(self.shell.db, visitor.request.path["account"])
         command = PROPOSALS.get(visitor.form.get("what", ""))
         if command is None:
-            raise NotFound("there is no such decision")
+            raise NotFound(f"`what` is one of {', '.join(PROPOSALS)}")
         try:
             model.refuse_unless_allowed(account, AccountAction(visitor.form["what"]))
             return await propose(self.shell, visitor, command, account.business_id, account.id)
@@ -77,7 +77,7 @@ class AccountPages:
         acts = {"decline": commands.decline, "suspend": commands.suspend, "close": commands.close}
         act, account_id = acts.get(visitor.form.get("what", "")), visitor.request.path["account"]
         if act is None:
-            raise NotFound("there is no such decision")
+            raise NotFound(f"`what` is one of {', '.join(acts)}")
         account = await commands.get_unscoped(self.shell.db, account_id)
         try:
             reason = reason_in(visitor)

@@ -79,7 +79,7 @@ class HeldPages:
         held = await self._inflow(visitor)
         command = COMMANDS.get(visitor.form.get("what", ""))
         if command is None:
-            raise NotFound("there is no such decision")
+            raise NotFound(f"`what` is one of {', '.join(COMMANDS)}")
         try:
             return await propose(self.shell, visitor, command, held.business_id, held.reference)
         except (Invalid, ChangedElsewhere, Conflict) as wrong:

@@ -142,7 +142,7 @@ class MerchantPages:
                     )
         except (Invalid, ChangedElsewhere, Conflict) as wrong:
             return await self.page(visitor, business_id, wrong)
-        raise NotFound("there is no such decision")
+        raise NotFound("`what` is reinstate or price")
 
     async def _change(self, visitor: ConsoleVisitor, business_id: str, wanted: SettingArguments) -> Html:
         return await propose(self.shell, visitor, "merchant.settings", business_id, business_id, arguments=wanted)

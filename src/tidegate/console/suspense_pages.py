@@ -85,7 +85,7 @@ class SuspensePages:
             )
         if what in ("return", "close"):
             return await propose(self.shell, visitor, f"suspense.{what}", receipt.business_id, subject)
-        raise NotFound("there is no such decision")
+        raise NotFound("`what` is assign, return or close")
 
     def routes(self) -> list[ConsoleRoute]:
         at = "/suspense/{receipt}"

@@ -84,7 +84,7 @@ def _cells(line: AuditLine) -> tuple[csv_text.Cell, ...]:
 
 
 def _own(visitor: DashboardVisitor) -> str | None:
-    """Everybody sees their own acts; of all, only some roles."""
+    """Every member sees their own acts; only some roles see all."""
     return None if visitor.may(Permission.AUDIT) else visitor.by.actor
 
 

@@ -78,7 +78,7 @@ class CasePages:
         return self.shell.to(visitor, f"/payments/{payment.pay_code}")
 
     async def show(self, request: PageRequest) -> Html:
-        """For anybody with the link. Links of another business, wrong ones and lapsed ones look the same."""
+        """No session is needed, only the link. Links of another business, wrong ones and lapsed ones look the same."""
         token_hash = hash_of_token(request.path["token"])
         now = self.shell.sign_in.clock.now()
         if token_hash is None or not request.path["business"].isalnum():

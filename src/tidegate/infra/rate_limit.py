@@ -45,7 +45,7 @@ class RateLimit:
             self._map = mmap.mmap(file.fileno(), size)
         self._full_at = memoryview(self._map).cast("d")
         self._slots = slots
-        # What this process has let pass and others do not know; None when nobody asks.
+        # What this process has let pass and others do not know; None without an exchange.
         self._used: dict[int, tuple[float, float]] | None = None
 
     def wait_s(self, slot: int, *, per_second: float, burst: int) -> float:

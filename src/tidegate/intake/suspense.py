@@ -140,7 +140,7 @@ async def _decide(
             raise Conflict(f"{wanted.given_to} has this transaction already; close it") from None
         deps.db.notify(EVENT_CHANNEL)
         return made
-    raise Unavailable("its new owner is changing too fast; retry after 1 s", retry_after_s=1)
+    raise Unavailable("its new owner was changed at the same time; retry after 1 s", retry_after_s=1)
 
 
 async def _refuse_uncertain(tx: Tx, receipt: SuspenseReceipt, wanted: SuspenseDecision) -> None:

@@ -258,4 +258,4 @@ def _refuse_backwards(*amounts: Money) -> None:
     """A posting fixes the direction; a negative amount would reverse it."""
     for amount in amounts:
         if amount.minor <= 0:
-            raise Unbalanced(f"{amount} cannot move")
+            raise Unbalanced(f"{amount} is not a positive amount")

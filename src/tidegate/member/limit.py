@@ -80,7 +80,7 @@ class SignInLimit:
         self.limiter.check(_FORMS.of_address(client_of(scope)), "too many requests; slow down")
 
     def address(self, scope: Scope) -> None:
-        """Of forms by anybody: before the form is read."""
+        """Of forms without a session: before the form is read."""
         self.limiter.check(_ADDRESS.of_address(client_of(scope)), _TOO_MANY)
 
 

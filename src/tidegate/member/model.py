@@ -53,7 +53,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_of_sandbox(self) -> bool:
-        """Seeded: without factors, so that anybody at the sandbox's machine may be them."""
+        """Seeded: without factors, so that every user of the sandbox's machine may sign in as them."""
         return not self.has_password and not self.has_second_factor
 
 
@@ -93,7 +93,7 @@ class Membership(msgspec.Struct, frozen=True, kw_only=True):
     role: Role
     # By the operator's staff, who change nothing.
     is_viewed: bool = False
-    # The business demands it of everybody.
+    # The business demands it of all its members.
     two_step_for_all: bool = False
 
     @property

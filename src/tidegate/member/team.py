@@ -222,7 +222,7 @@ async def invite_owner(
 async def reset_factors_of(
     db: Database, email: str, *, by: Actor = audit_model.OPERATOR, also: Also = nothing_else
 ) -> datetime:
-    """By the operator: of anybody, also of an owner. When they end: a day later, and mail tells at once. The audit log
+    """By the operator: of any member, also of an owner. They end a day later, and mail tells at once. The audit log
     of each of their businesses tells.
     """
     email, now = email_in(email), SystemClock().now()

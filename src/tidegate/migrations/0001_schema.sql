@@ -164,7 +164,7 @@ CREATE TABLE business_logo (
     CONSTRAINT business_logo_is_at_most_100_kb CHECK (octet_length(body) <= 102400),
     CONSTRAINT business_logo_hash_is_of_its_body CHECK (hash = encode(sha256(body), 'hex'))
 );
-COMMENT ON TABLE business_logo IS 'The logo of a business, as it was given: checked to be one whole picture, and served by its hash.';
+COMMENT ON TABLE business_logo IS 'The logo of a business, re-encoded when it was uploaded, and served by its hash.';
 
 CREATE TABLE business_clock (
     business_id text     NOT NULL CONSTRAINT business_clock_pk PRIMARY KEY
@@ -188,7 +188,7 @@ BEGIN
     RETURN p_now + coalesce((SELECT max(ahead) FROM business_clock), '0');
 END
 $$;
-COMMENT ON FUNCTION latest_time IS 'What time it is for the business that is furthest ahead. A bound that an index can use: nothing later is due for anybody.';
+COMMENT ON FUNCTION latest_time IS 'What time it is for the business that is furthest ahead. A bound that an index can use: nothing later is due for any business.';
 
 CREATE FUNCTION is_due(p_business_id text, p_at timestamptz, p_now timestamptz) RETURNS boolean
     LANGUAGE sql STABLE PARALLEL SAFE AS $$
@@ -1105,7 +1105,7 @@ CREATE TABLE payment_link (
     CONSTRAINT payment_link_one_off_is_paid_once CHECK (kind = 'reusable' OR payments_max = 1),
     CONSTRAINT payment_link_is_paid_at_least_once CHECK (payments_max > 0)
 );
-COMMENT ON TABLE payment_link IS 'A link that anybody may pay by; each opening that is submitted makes a payment.';
+COMMENT ON TABLE payment_link IS 'A link that any payer may pay by; each opening that is submitted makes a payment.';
 COMMENT ON COLUMN payment_link.number IS 'The order of lists.';
 COMMENT ON COLUMN payment_link.asked_minor IS 'The fixed amount; NULL where the payer chooses one from least_minor to most_minor.';
 COMMENT ON COLUMN payment_link.methods IS 'Empty for all that can be paid by at the time.';

@@ -1,1 +1,1 @@
-"""Links that anybody may pay by: each opening that is submitted makes an ordinary payment."""
+"""Links that any payer may pay by: each opening that is submitted makes an ordinary payment."""

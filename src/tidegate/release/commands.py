@@ -30,7 +30,7 @@ NOTHING = NoArguments()
 async def version_of(tx: Tx, command: str, business_id: str, subject: str) -> int:
     found = await RELEASES[command].version(tx, business_for(command, business_id), subject)
     if found is None:
-        raise NotFound("there is no such thing to decide about")
+        raise NotFound(f"{subject or command} does not exist, or no longer needs this decision")
     return found
 
 

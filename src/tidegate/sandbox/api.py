@@ -116,7 +116,7 @@ class SandboxApi:
                     return
             except StaleChange:
                 continue
-        raise errors.Unavailable("the sandbox is changing too fast to be emptied; retry after 1 s", retry_after_s=1)
+        raise errors.Unavailable("the sandbox was changed while it was being emptied; retry after 1 s", retry_after_s=1)
 
     def operations(self) -> list[Operation]:
         base = Operation(

@@ -1,5 +1,5 @@
-"""A sample month of trade: payers pay, fail, pay too little or too much and are refunded, by the same commands as
-everybody's, while the business's clock moves on. Receipts are not mailed: its payers are made up."""
+"""A sample month of trade: payers pay, fail, pay too little or too much and are refunded, by the usual
+commands, while the business's clock moves on. Receipts are not mailed: its payers are made up."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Times and dates as each language writes them, in the time of the currency's country.
 
-The clock has 24 hours in every language: "Expires at 2:32" must not leave anybody wondering which half of the day is
+The clock has 24 hours in every language: "Expires at 2:32" must not leave open which half of the day is
 meant, and it is what the banks' own receipts show. Digits are Latin, as in amounts.
 """
 
