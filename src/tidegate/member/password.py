@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from functools import cache
+from importlib import import_module
+from typing import Any
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
-from zxcvbn import zxcvbn
 
 from tidegate.core.errors import Invalid, Problem
 
@@ -50,11 +52,17 @@ def checked(password: str, *, words: list[str]) -> str:
     """Raises Invalid. No rules of composition: what counts is how soon it is guessed."""
     if not CHARS_MIN <= len(password) <= CHARS_MAX:
         raise _refused(f"Use {CHARS_MIN} to {CHARS_MAX} characters; a sentence is easiest to remember.")
-    judged = zxcvbn(password[:JUDGED_CHARS_MAX], user_inputs=words)
+    judged = _zxcvbn().zxcvbn(password[:JUDGED_CHARS_MAX], user_inputs=words)
     if judged["score"] < SCORE_MIN:
         hint = judged["feedback"]["warning"] or "It would be guessed soon"
         raise _refused(f"{hint.rstrip('.')}. Use more words, or words that do not belong together.")
     return password
+
+
+@cache
+def _zxcvbn() -> Any:
+    """Loaded with the first new password: its lists of common ones take 12 MB, and most processes never need them."""
+    return import_module("zxcvbn")
 
 
 def _refused(message: str) -> Invalid:
