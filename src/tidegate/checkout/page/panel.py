@@ -28,6 +28,7 @@ _CLOSED = "method_closed.html"
 _UNAVAILABLE = "method_unavailable.html"
 # Shown where the rail's own page asks for the details.
 _HOSTED = "hosted_form.html"
+PANEL_TEMPLATES = (*_TEMPLATES.values(), _CLOSED, _UNAVAILABLE, _HOSTED)
 # Reasons that are an answer to a question; when they end an attempt, too many answers were wrong.
 _WRONG_ANSWERS = frozenset({FailureReason.WRONG_PIN, FailureReason.WRONG_OTP, FailureReason.WRONG_ADDRESS})
 

@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from tidegate.checkout.language.catalog import LANGUAGES, Catalog, catalog_for
 from tidegate.checkout.page.layout import Layout, colours_of, layout_of
 from tidegate.checkout.page.model import PageModel, grouped, plain_digits, unbroken
-from tidegate.checkout.page.panel import panels_of
+from tidegate.checkout.page.panel import PANEL_TEMPLATES, panels_of
 from tidegate.checkout.page.price import costs_of, prices_of
 from tidegate.checkout.page.receipt import receipt_of
 from tidegate.checkout.page.result import Result, movements_of, result_of
@@ -78,6 +78,8 @@ class PageRenderer:
         }
         self._environment.globals["prepared"] = SimpleNamespace(**macros)
         self._environment.globals["parts"] = self._macros("parts.html")
+        self._environment.globals["panel_forms"] = {name: self._macros(name).show for name in PANEL_TEMPLATES}
+        self._environment.globals["show_simulator"] = self._macros("simulator.html").show
 
     def _macros(self, template: str) -> Any:
         return self._environment.get_template(template).module
