@@ -50,21 +50,25 @@ class RateLimit:
 
     def wait_s(self, slot: int, *, per_second: float, burst: int) -> float:
         """0 when the request is allowed, otherwise the seconds to wait. A refused request is not counted."""
-        wait_s = self.peek_s(slot, per_second=per_second, burst=burst)
+        now = monotonic_s()
+        full_at = self._read(slot, now, burst / per_second)
+        wait_s = _wait_s(full_at - now, per_second, burst)
         if not wait_s:
-            self.count(slot, per_second=per_second, burst=burst)
+            self._count(slot, full_at, now, per_second, burst)
         return wait_s
 
     def peek_s(self, slot: int, *, per_second: float, burst: int) -> float:
         """As `wait_s`, without counting the request."""
         now = monotonic_s()
-        excess = self._read(slot, now, burst / per_second) - now - (burst - 1) / per_second
-        return excess if excess > _ROUNDING_S else 0.0
+        return _wait_s(self._read(slot, now, burst / per_second) - now, per_second, burst)
 
     def count(self, slot: int, *, per_second: float, burst: int) -> None:
         """Counts unconditionally, for events that are counted after they happened."""
-        now, full_s, used_s = monotonic_s(), burst / per_second, 1 / per_second
-        full_at = self._read(slot, now, full_s)
+        now = monotonic_s()
+        self._count(slot, self._read(slot, now, burst / per_second), now, per_second, burst)
+
+    def _count(self, slot: int, full_at: float, now: float, per_second: float, burst: int) -> None:
+        full_s, used_s = burst / per_second, 1 / per_second
         self._full_at[slot % self._slots] = max(full_at, min(full_at + used_s, now + full_s))
         if self._used is not None:
             self._used[slot] = (self._used.get(slot, _UNUSED)[0] + used_s, full_s)
@@ -98,6 +102,11 @@ class RateLimit:
 
 
 _UNUSED = (0.0, 0.0)
+
+
+def _wait_s(owed_s: float, per_second: float, burst: int) -> float:
+    excess = owed_s - (burst - 1) / per_second
+    return excess if excess > _ROUNDING_S else 0.0
 
 
 def _most_s(full_s: float) -> float:

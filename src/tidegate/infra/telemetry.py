@@ -125,8 +125,8 @@ class Meter:
             series = self._request_series[operation, status] = self._requests.labels(operation, str(status))
         series.observe(seconds)
 
-    def count_dropped_log(self) -> None:
-        self._dropped_logs.inc()
+    def count_dropped_logs(self, count: int) -> None:
+        self._dropped_logs.inc(count)
 
     def begin_loop(self, loop: str) -> None:
         """Shown from the start: an alert sees a loop that never finishes a round, and the first failure of another."""

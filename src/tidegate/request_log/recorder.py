@@ -7,6 +7,7 @@ from collections import deque
 from typing import NamedTuple
 
 import structlog
+from msgspec.structs import replace
 from starlette.types import Scope
 
 from tidegate.core.clock import Clock, monotonic_s
@@ -29,11 +30,10 @@ log = structlog.get_logger("request_log")
 
 
 class _Noted(NamedTuple):
-    caller: Caller
-    scope: Scope
-    status: int
-    seconds: float
-    refusal: Refusal | None
+    """Not the scope, which would keep the whole request for as long."""
+
+    request: LoggedRequest
+    # As it came; it is masked beside the requests.
     body: bytes
 
 
@@ -44,6 +44,7 @@ class RequestRecorder:
         self._successes: deque[_Noted] = deque()
         # Apart, so that many successes do not push them out.
         self._errors: deque[_Noted] = deque()
+        self._dropped = 0
         self._removed_at = float("-inf")
 
     def note(self, scope: Scope, status: int, seconds: float) -> None:
@@ -53,10 +54,10 @@ class RequestRecorder:
             return
         waiting = self._errors if status >= 400 else self._successes
         if len(waiting) >= WAITING_MAX:
-            self._meter.count_dropped_log()
+            self._dropped += 1
             return
         body = scope.get("tidegate.body", b"") if status >= 400 else b""
-        waiting.append(_Noted(caller, scope, status, seconds, scope.get("tidegate.refusal"), body))
+        waiting.append(_Noted(self._logged(caller, scope, status, seconds), body))
 
     async def keep_writing(self) -> None:
         """Runs for as long as the process serves requests."""
@@ -71,14 +72,15 @@ class RequestRecorder:
         noted = [*self._errors, *self._successes]
         self._errors.clear()
         self._successes.clear()
+        self._meter.count_dropped_logs(self._dropped)
+        self._dropped = 0
         if not noted:
             return
         try:
             async with self._db.connection() as tx:
-                await store.insert_all(tx, [self._logged(one) for one in noted])
+                await store.insert_all(tx, [replace(one.request, body=masked(one.body)) for one in noted])
         except Unavailable:
-            for _ in noted:
-                self._meter.count_dropped_log()
+            self._meter.count_dropped_logs(len(noted))
         except Exception as error:
             # A log that cannot be written ends no process.
             log.error("requests were not logged", count=len(noted), exc_info=error)
@@ -94,21 +96,21 @@ class RequestRecorder:
         except Exception as error:
             log.error("old requests were not removed", exc_info=error)
 
-    def _logged(self, noted: _Noted) -> LoggedRequest:
-        scope, refusal = noted.scope, noted.refusal
+    def _logged(self, caller: Caller, scope: Scope, status: int, seconds: float) -> LoggedRequest:
+        refusal: Refusal | None = scope.get("tidegate.refusal")
         return LoggedRequest(
-            business_id=noted.caller.business.id,
+            business_id=caller.business.id,
             request_id=scope["tidegate.request_id"],
-            key_id=noted.caller.key.id,
+            key_id=caller.key.id,
             method=scope["method"],
             path=_path(scope["path"]),
             operation=scope.get("tidegate.operation", "other"),
-            status=noted.status,
-            duration_ms=round(noted.seconds * 1000),
+            status=status,
+            duration_ms=round(seconds * 1000),
             address=client_of(scope)[:50],
             error_type=refusal.error_type if refusal else None,
             message=refusal.message[:500].replace("\0", "\ufffd") if refusal else None,
-            body=masked(noted.body),
+            body=None,
             created_at=self._clock.now(),
         )
 
