@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -26,6 +25,7 @@ from tidegate.checkout.page.pages import CheckoutPages
 from tidegate.checkout.watch import Watch
 from tidegate.collection import event_examples as collection_events
 from tidegate.collection.api import CollectionApi
+from tidegate.console.pages import Console
 from tidegate.core.clock import ShiftedClock, SystemClock
 from tidegate.core.ids import Mode
 from tidegate.dashboard.pages import Dashboard
@@ -218,13 +218,10 @@ def _console(runtime: Runtime) -> list[Route]:
     if not runtime.settings.console_address:
         return []
     limiter = _limiter(runtime.settings, "console")
-    # Loaded only where it is served: with all that staff can do it takes 7 MB.
-    console: Any = import_module("tidegate.console.pages")
-    routes: list[Route] = console.Console(
+    return Console(
         runtime.settings, runtime.webhook_deps, runtime.deps, runtime.clock, limiter=limiter,
         secret=lambda: runtime.secret,
     ).routes()  # fmt: skip
-    return routes
 
 
 class _Life:
