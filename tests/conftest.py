@@ -147,6 +147,12 @@ def pytest_configure(config: pytest.Config) -> None:
     hypothesis.settings.load_profile("any machine")
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    marker = item.get_closest_marker("one_server")
+    if marker is not None and os.environ.get("TIDEGATE_TEST_CLUSTER"):
+        pytest.skip(marker.args[0])
+
+
 @pytest.fixture
 def stopwatch(monkeypatch: pytest.MonkeyPatch) -> Stopwatch:
     """The clock of rate limits."""

@@ -17,6 +17,7 @@ from tidegate.bank_file import payout_store, suspense
 from tidegate.intake import suspense_store
 from tidegate.payment.model import PaymentStatus
 from tidegate.rail.bankfiles.code import code_in, new_code
+from tidegate.retention import erase_store
 from tidegate.runtime import Runtime
 
 
@@ -91,9 +92,9 @@ async def test_an_erased_payer_is_in_no_file(bank: BankWorld) -> None:
     pay_code, action = await begun(bank)
     file = await bank.bring(paid(action.reference))
     payment = (await seen(bank, pay_code)).payment
-    query = "SELECT erase_payment($1, $2, now())"
     await bank.admin.execute("UPDATE event SET is_fanned_out = true")
-    assert await bank.admin.fetchval(query, bank.shop.business_id, payment.id) == "erased"
+    async with bank.runtime.db.transaction() as tx:
+        assert await erase_store.erase_payments(tx, bank.shop.business_id, [payment.id], bank.now) == 1
     assert await bank.admin.fetchval("SELECT count(*) FROM bank_file_part WHERE file_id = $1", file.id) == 0
     details = await bank.admin.fetchval("SELECT details::text FROM bank_entry")
     assert "Zeta" not in details

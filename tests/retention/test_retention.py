@@ -137,6 +137,19 @@ async def test_a_notification_in_suspense_or_quarantine_stays(leaving: Leaving, 
     assert await leaving.count("notifications") == 2
 
 
+async def test_notifications_of_many_ids_leave_once_with_several_workers_at_work(
+    leaving: Leaving, now: datetime
+) -> None:
+    for number in range(40):
+        await leaving.make("notifications", f"notice-{number}", now - 3 * AGE)
+    clock = SettableClock(now)
+    removed = await asyncio.gather(*(leaving.sweep("notifications", clock) for _ in range(3)))
+    removed.append(await leaving.sweep("notifications", clock))
+    assert sum(removed) == 40
+    assert await leaving.count("notifications") == 0
+    assert await leaving.admin.fetchval("SELECT count FROM retention WHERE kind = 'notifications'") == 40
+
+
 async def test_the_sandbox_keeps_what_has_not_ended(leaving: Leaving, now: datetime) -> None:
     admin, long_ago = leaving.admin, now - 3 * AGE
     for kind in ("sandbox_notices", "sandbox_attempts", "sandbox_payouts"):
@@ -240,7 +253,10 @@ async def test_a_row_that_is_locked_is_passed_over(leaving: Leaving, now: dateti
     other = await asyncpg.connect(database_url)
     try:
         async with other.transaction():
-            await other.execute("SELECT FROM webhook_delivery WHERE event_id = 'held' FOR UPDATE")
+            await other.execute(
+                "SELECT FROM webhook_delivery WHERE business_id = $1 AND event_id = 'held' FOR UPDATE",
+                leaving.business_id,
+            )
             assert await leaving.sweep("events", SettableClock(now)) == 1
             assert await leaving.count("events") == 1
     finally:
@@ -279,6 +295,7 @@ INDEXES = {
 }
 
 
+@pytest.mark.one_server("each node has a plan of its own")
 @pytest.mark.parametrize("kind", ALL_KINDS)
 async def test_old_rows_are_found_by_an_index_on_age(leaving: Leaving, now: datetime, kind: str) -> None:
     class Explaining:

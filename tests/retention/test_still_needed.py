@@ -24,7 +24,7 @@ async def let_all_leave(shop: Shop, runtime: Runtime, admin: Any) -> dict[str, i
     for _ in range(2):  # No more than a year at a time.
         answer = await shop.client.post("/sandbox/clock", json={"advance": "300d"}, headers=headers)
         assert answer.status_code == 200, answer.text
-    await admin.execute("UPDATE notification SET received_at = received_at - interval '600 days'")
+    await admin.execute("UPDATE notification SET received_at = $1", SystemClock().now() - timedelta(days=600))
     await admin.execute("UPDATE event SET is_fanned_out = true")
     leaving = await Leaving.of(shop.business_id, runtime, admin, RetentionDays())
     return {kind: await leaving.sweep(kind, SystemClock()) for kind in ALL_KINDS}

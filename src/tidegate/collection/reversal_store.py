@@ -181,7 +181,7 @@ _OF_RECEIPTS = """
 
 async def lock_unclaimed(tx: Tx, business_id: str, receipt_id: int) -> str | None:
     """The outcome of a receipt, which stays until the transaction ends. None when it was assigned."""
-    outcome: str | None = await tx.fetchval("SELECT outcome FROM lock_unclaimed($1, $2)", business_id, receipt_id)
+    outcome: str | None = await tx.fetchval("SELECT lock_unclaimed($1, $2)", business_id, receipt_id)
     return outcome
 
 

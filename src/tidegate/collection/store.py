@@ -48,11 +48,18 @@ async def record(tx: Tx, change: CollectionChange, *, account_version: int) -> b
     Raises StaleChange when the account has changed since it was read; AlreadyReceived when the transaction is known,
     as an inflow or in suspense; DuplicateNotification when the notification was processed for another transaction.
     """
+    return await _record(tx, "SELECT record_inflow($1, $2, $3)", change, account_version)
+
+
+async def credit_from_suspense(tx: Tx, change: CollectionChange, *, account_version: int) -> None:
+    """In the transaction of the decision on the money. Raises as record."""
+    await _record(tx, "SELECT credit_from_suspense($1, $2, $3)", change, account_version)
+
+
+async def _record(tx: Tx, statement: str, change: CollectionChange, account_version: int) -> bool:
     given = {**_given(change), "notification": change.ref, "account_version": account_version}
     with naming({"TG001": StaleChange, "notification_pk": DuplicateNotification}):
-        outcome = await tx.fetchval(
-            "SELECT record_inflow($1, $2, $3)", change.collection.business_id, _json(given), change.now
-        )
+        outcome = await tx.fetchval(statement, change.collection.business_id, _json(given), change.now)
     if outcome == "already_received":
         raise AlreadyReceived
     return bool(outcome == "written")

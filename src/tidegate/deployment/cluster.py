@@ -74,6 +74,10 @@ SENT_TO_ITS_BUSINESS = frozenset(
 SENT_IN_TRANSACTIONS = frozenset(
     {
         "change_inflow",
+        "lock_unclaimed",
+        "decide_unclaimed",
+        "pay_from_suspense",
+        "credit_from_suspense",
         "confirm_return",
         "start_refund",
         "post_journal",
@@ -82,6 +86,11 @@ SENT_IN_TRANSACTIONS = frozenset(
         "fan_out_events",
         "claim_deliveries",
         "finish_deliveries",
+        "erase_payment",
+        "erase_inflow",
+        "erase_account",
+        "erase_payees",
+        "erase_answers",
     }
 )
 

@@ -198,7 +198,7 @@ async def _pay(deps: PaymentDeps, tx: Tx, receipt: SuspenseReceipt, snapshot: Pa
     if isinstance(taken.reason, ReturnReason):
         raise Conflict(f"the payment {pay_code} cannot take it: {taken.reason.sentence}; {WAY_OUT}")
     taken = msgspec.structs.replace(taken, arrived_at=receipt.account_number or "")
-    await attempt_store.apply(tx, msgspec.structs.replace(change, receipt=taken))
+    await attempt_store.pay_from_suspense(tx, msgspec.structs.replace(change, receipt=taken))
 
 
 def _arrival(receipt: SuspenseReceipt, begun_at: datetime) -> IncomingTransfer:
@@ -238,4 +238,4 @@ async def _credit(deps: PaymentDeps, tx: Tx, receipt: SuspenseReceipt, place: Ac
     if arrived.status is CollectionStatus.REVERSED:
         assert arrived.reason is not None
         raise Conflict(f"the account {arrived.account_id} cannot take it: {arrived.reason.sentence}; {WAY_OUT}")
-    await collection_store.record(tx, change, account_version=place.account.version)
+    await collection_store.credit_from_suspense(tx, change, account_version=place.account.version)

@@ -40,13 +40,14 @@ async def find_open(tx: Tx, receipt_id: int) -> SuspenseReceipt | None:
 
 async def lock(tx: Tx, receipt_id: int) -> SuspenseReceipt | None:
     """As it is now; None when it is not in suspense, or no longer. Numbers of receipts are unique over businesses."""
+    found = await find_open(tx, receipt_id)
+    if found is None:
+        return None
+    await tx.execute("SELECT lock_unclaimed($1, $2)", found.business_id, receipt_id)
     row = await tx.fetchrow(
-        """
-        SELECT locked.* FROM receipt CROSS JOIN LATERAL lock_unclaimed(receipt.business_id, receipt.id) AS locked
-         WHERE receipt.outcome = 'suspense' AND receipt.id = $1 AND locked.outcome = 'suspense'
-        """,
-        receipt_id,
-    )
+        "SELECT * FROM receipt WHERE outcome = 'suspense' AND business_id = $1 AND id = $2",
+        found.business_id, receipt_id,
+    )  # fmt: skip
     return _receipt(row) if row else None
 
 
@@ -94,6 +95,16 @@ async def decide(
     tx: Tx, receipt: SuspenseReceipt, decision: SuspenseDecision, journal: Journal, *, return_reason: str | None = None
 ) -> None:
     """Raises StaleChange when it is not in suspense any more."""
+    await tx.execute(
+        """
+        INSERT INTO suspense_decision (business_id, receipt_id, rail, transaction_id, account_number, currency,
+                                       amount_minor, decision, given_to, subject, note, decided_by, decided_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+        """,
+        receipt.business_id, receipt.id, receipt.rail, receipt.transaction_id, receipt.account_number,
+        receipt.amount.currency, receipt.amount.minor, decision.decision, decision.given_to, decision.subject,
+        decision.note, decision.decided_by, decision.decided_at,
+    )  # fmt: skip
     given: dict[str, Any] = {"decision": decision, "journal": journal.columns()._asdict()}
     if return_reason is not None:
         given["return"] = {"reason": return_reason}

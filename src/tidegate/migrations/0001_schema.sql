@@ -1628,7 +1628,7 @@ CREATE INDEX suspense_decision_by_transaction ON suspense_decision (rail, transa
 GRANT SELECT, INSERT ON notification, receipt TO tidegate_app;
 -- An operator closes what was quarantined.
 GRANT UPDATE (state) ON notification TO tidegate_app;
-GRANT SELECT ON suspense_decision TO tidegate_app;
+GRANT SELECT, INSERT ON suspense_decision TO tidegate_app;
 
 
 -- Account
@@ -2725,16 +2725,19 @@ COMMENT ON TYPE payment_change IS 'A payment, its attempt, and what came with th
 CREATE FUNCTION apply_payment_changes(p_business_id text, p_changes json, p_now timestamptz) RETURNS text[]
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
-    v_change    payment_change;
-    v_rail      text;
-    v_reference text;
-    v_outcomes  text[] := '{}';
-    v_postings  posting[] := '{}';
+    v_change       payment_change;
+    v_takes_number boolean;
+    v_rail         text;
+    v_reference    text;
+    v_outcomes     text[] := '{}';
+    v_postings     posting[] := '{}';
 BEGIN
     FOR v_change IN SELECT * FROM json_populate_recordset(NULL::payment_change, p_changes) LOOP
-        IF EXISTS (SELECT FROM notification WHERE rail = v_change.ref_rail AND id = v_change.ref_id) THEN
-            v_outcomes := v_outcomes || 'duplicate'::text;
-            CONTINUE;
+        IF v_change.ref_id IS NOT NULL THEN
+            IF EXISTS (SELECT FROM notification WHERE rail = v_change.ref_rail AND id = v_change.ref_id) THEN
+                v_outcomes := v_outcomes || 'duplicate'::text;
+                CONTINUE;
+            END IF;
         END IF;
         -- A rail reports one success both in its answer and in a notification; that is not an error.
         IF EXISTS (SELECT FROM receipt WHERE business_id = p_business_id AND rail = v_change.rail
@@ -2777,6 +2780,12 @@ BEGIN
                     v_change.payer, v_change.now);
         END IF;
         IF v_change.attempt_id IS NOT NULL THEN
+            v_takes_number := v_change.account_number IS NOT NULL
+                AND v_change.attempt_status IN ('starting', 'waiting', 'running')
+                AND NOT EXISTS (SELECT FROM attempt
+                                 WHERE business_id = p_business_id AND id = v_change.attempt_id
+                                   AND account_number = v_change.account_number
+                                   AND status IN ('starting', 'waiting', 'running'));
             UPDATE attempt
                SET status = v_change.attempt_status, action = v_change.action, account_id = v_change.account_id,
                    account_number = v_change.account_number, failure = v_change.failure,
@@ -2788,7 +2797,7 @@ BEGIN
             IF NOT FOUND THEN
                 PERFORM refuse_stale_change();
             END IF;
-            IF v_change.account_number IS NOT NULL AND v_change.attempt_status IN ('starting', 'waiting', 'running') THEN
+            IF v_takes_number THEN
                 PERFORM take_account_number(p_business_id, 'attempt', v_rail, v_change.account_number, v_reference);
             END IF;
         END IF;
@@ -2885,6 +2894,9 @@ BEGIN
         IF NOT EXISTS (SELECT FROM collection WHERE business_id = p_business_id AND rail = v_given.rail
                           AND transaction_id = v_given.transaction_id) THEN
             PERFORM refuse_stale_change();
+        END IF;
+        IF v_notice ->> 'id' IS NULL THEN
+            RETURN 'already_received';
         END IF;
         -- The same notification again, or the same money under another identifier.
         RETURN CASE WHEN EXISTS (SELECT FROM notification WHERE rail = v_notice ->> 'rail' AND id = v_notice ->> 'id')
@@ -2995,14 +3007,13 @@ END
 $$;
 COMMENT ON FUNCTION record_unclaimed IS 'Writes money that no wallet can be credited with, with its notification and journal. Outcomes as of record_inflow.';
 
-CREATE FUNCTION lock_unclaimed(p_business_id text, p_id bigint) RETURNS SETOF receipt
+CREATE FUNCTION lock_unclaimed(p_business_id text, p_id bigint) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
-    RETURN QUERY
-        SELECT * FROM receipt WHERE business_id = p_business_id AND id = p_id FOR UPDATE;
+    RETURN (SELECT outcome FROM receipt WHERE business_id = p_business_id AND id = p_id FOR UPDATE);
 END
 $$;
-COMMENT ON FUNCTION lock_unclaimed IS 'A receipt as it is now, until the transaction ends: two decisions on money in suspense, or a decision and a reversal, come one after the other.';
+COMMENT ON FUNCTION lock_unclaimed IS 'The outcome of a receipt, which stays until the transaction ends: two decisions on money in suspense, or a decision and a reversal, come one after the other.';
 
 CREATE FUNCTION decide_unclaimed(p_business_id text, p_change json, p_now timestamptz) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
@@ -3016,10 +3027,6 @@ BEGIN
     IF NOT FOUND THEN
         PERFORM refuse_stale_change();
     END IF;
-    INSERT INTO suspense_decision (business_id, receipt_id, rail, transaction_id, account_number, currency,
-                                   amount_minor, decision, given_to, subject, note, decided_by, decided_at)
-    VALUES (p_business_id, v_was.id, v_was.rail, v_was.transaction_id, v_was.account_number, v_was.currency,
-            v_was.amount_minor, v_new.decision, v_new.given_to, v_new.subject, v_new.note, v_new.decided_by, p_now);
     IF v_new.decision = 'assigned' THEN
         -- Its owner has it from now on, also when that is the same business.
         DELETE FROM receipt WHERE business_id = p_business_id AND id = v_was.id;
@@ -3035,7 +3042,23 @@ BEGIN
     PERFORM post_once(p_business_id, p_change -> 'journal', p_now);
 END
 $$;
-COMMENT ON FUNCTION decide_unclaimed IS 'Writes what became of money in suspense, with its journal and, where it goes back, its return. Raises when it is not in suspense any more.';
+COMMENT ON FUNCTION decide_unclaimed IS 'Writes what became of money in suspense, with its journal and, where it goes back, its return. The decision itself is written beside it: every node of a cluster has a copy. Raises when it is not in suspense any more.';
+
+CREATE FUNCTION pay_from_suspense(p_business_id text, p_changes json, p_now timestamptz) RETURNS text[]
+    LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN apply_payment_changes(p_business_id, p_changes, p_now);
+END
+$$;
+COMMENT ON FUNCTION pay_from_suspense IS 'apply_payment_changes with money from suspense, in the transaction of its decision. It brings no notification and no new account number, so it touches one business alone.';
+
+CREATE FUNCTION credit_from_suspense(p_business_id text, p_change json, p_now timestamptz) RETURNS text
+    LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN record_inflow(p_business_id, p_change, p_now);
+END
+$$;
+COMMENT ON FUNCTION credit_from_suspense IS 'record_inflow with money from suspense, as pay_from_suspense.';
 
 CREATE FUNCTION confirm_return(p_business_id text, p_reference text, p_change json, p_now timestamptz) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
@@ -3573,15 +3596,17 @@ DECLARE
     v_before timestamptz := removable_before('notifications', '', p_before);
     v_count  integer;
 BEGIN
-    DELETE FROM notification WHERE rail = p_rail AND id = ANY (ARRAY(
-        SELECT id FROM notification
-         WHERE rail = p_rail AND id = ANY (p_ids) AND state = 'done' AND received_at < v_before
-           FOR UPDATE SKIP LOCKED));
+    -- On a cluster their ids are of several nodes, and rows of several nodes cannot be skipped by their locks.
+    IF NOT pg_try_advisory_xact_lock(hashtextextended('remove_notifications', 0)) THEN
+        RETURN 0;
+    END IF;
+    DELETE FROM notification
+     WHERE rail = p_rail AND id = ANY (p_ids) AND state = 'done' AND received_at < v_before;
     GET DIAGNOSTICS v_count = ROW_COUNT;
     RETURN v_count;
 END
 $$;
-COMMENT ON FUNCTION remove_notifications IS 'Removes old notifications of a rail that were acted on. How many. Those in suspense or quarantine stay.';
+COMMENT ON FUNCTION remove_notifications IS 'Removes old notifications of a rail that were acted on. How many; none while another transaction removes some. Those in suspense or quarantine stay.';
 
 CREATE FUNCTION remove_bank_files(p_rail text, p_ids text[], p_before timestamptz) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
@@ -3752,7 +3777,8 @@ GRANT SELECT ON retention TO tidegate_app;
 -- Erasure
 --
 -- On a payer's request its personal data goes; amounts, keys and the books stay. NULL in place of a payload, an answer or
--- the body of a notification means that it was erased.
+-- the body of a notification means that it was erased. On a cluster what belongs to a business is on its node, and bank
+-- files are on the coordinator alone: each has functions of its own, called in one transaction.
 
 CREATE FUNCTION events_about(p_business_id text, p_causes text[]) RETURNS SETOF event LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -3806,7 +3832,8 @@ END
 $$;
 COMMENT ON FUNCTION erase_bank_entries IS 'Erases fields of these transactions from the entries of bank files. The bytes of the files they came in leave as a whole: they cannot be erased in part.';
 
-CREATE FUNCTION erase_bank_payer(p_transaction_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION erase_bank_payer(p_transaction_ids text[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
     PERFORM erase_bank_entries(p_transaction_ids, ARRAY['counterparty', 'remittance', 'end_to_end_id']);
     UPDATE bank_payout
@@ -3818,6 +3845,14 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION erase_bank_payer IS 'Erases the payers of these transactions from bank files, and from payments to them that have ended.';
+
+CREATE FUNCTION erase_bank_payee(p_transaction_ids text[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+    PERFORM erase_bank_entries(p_transaction_ids, ARRAY['payee_name']);
+END
+$$;
+COMMENT ON FUNCTION erase_bank_payee IS 'Erases the name of the recipient of these transactions from bank files.';
 
 CREATE FUNCTION causes_of_payment(p_business_id text, p_payment_id bigint) RETURNS text[] LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -3833,6 +3868,17 @@ END
 $$;
 COMMENT ON FUNCTION causes_of_payment IS 'What the events about a payment are caused by.';
 
+-- A function and not a join: on a cluster a function that is sent to a node joins no table that every node has.
+CREATE FUNCTION is_reversed(p_rail text, p_account_number text, p_transaction_id text) RETURNS boolean
+    LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM credit_reversal
+                    WHERE rail = p_rail AND account_number = coalesce(p_account_number, '')
+                      AND transaction_id = p_transaction_id AND applied_at IS NOT NULL);
+END
+$$;
+COMMENT ON FUNCTION is_reversed IS 'Whether the bank has taken money back, and that is booked.';
+
 CREATE FUNCTION payment_erasure_obstacle(p_business_id text, p_payment_id bigint) RETURNS text LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (
@@ -3841,10 +3887,8 @@ BEGIN
                  OR EXISTS (SELECT FROM attempt WHERE business_id = p_business_id AND payment_id = p_payment_id
                                AND next_poll_at IS NOT NULL)
                  OR EXISTS (SELECT FROM receipt WHERE business_id = p_business_id AND payment_id = p_payment_id
-                               AND outcome = 'suspense' AND NOT EXISTS (
-                                   SELECT FROM credit_reversal AS reversal
-                                    WHERE reversal.rail = receipt.rail AND reversal.account_number = coalesce(receipt.account_number, '')
-                                      AND reversal.transaction_id = receipt.transaction_id AND applied_at IS NOT NULL))
+                               AND outcome = 'suspense'
+                               AND NOT is_reversed(rail, account_number, transaction_id))
                  OR EXISTS (SELECT FROM refund WHERE business_id = p_business_id AND payment_id = p_payment_id
                                AND status = 'processing')
                  OR EXISTS (SELECT FROM dispute WHERE business_id = p_business_id AND payment_id = p_payment_id
@@ -3882,18 +3926,11 @@ BEGIN
        AND notice.notification_id IN ('attempt-' || receipt.transaction_id,
                                       'credit-' || p_business_id || '-' || receipt.transaction_id,
                                       'reversal-' || p_business_id || '-' || receipt.transaction_id);
-    UPDATE credit_reversal AS reversal SET reason = '(erased)'
-      FROM receipt
-     WHERE receipt.business_id = p_business_id AND receipt.payment_id = p_payment_id
-       AND reversal.rail = receipt.rail AND reversal.account_number = coalesce(receipt.account_number, '')
-       AND reversal.transaction_id = receipt.transaction_id AND reversal.applied_at IS NOT NULL;
     UPDATE dispute SET reason = '(erased)' WHERE business_id = p_business_id AND payment_id = p_payment_id;
     UPDATE paystack_attempt AS given SET action = NULL
       FROM attempt
      WHERE attempt.business_id = p_business_id AND attempt.payment_id = p_payment_id
        AND given.business_id = p_business_id AND given.reference = attempt.reference;
-    PERFORM erase_bank_payer(ARRAY(SELECT transaction_id FROM receipt
-                                    WHERE business_id = p_business_id AND payment_id = p_payment_id));
     UPDATE receipt SET payer = '{}' WHERE business_id = p_business_id AND payment_id = p_payment_id;
     UPDATE attempt SET details = '{}' WHERE business_id = p_business_id AND payment_id = p_payment_id;
     UPDATE refund SET reason = NULL, note = NULL, mail_due_at = NULL
@@ -3910,7 +3947,7 @@ BEGIN
     RETURN 'erased';
 END
 $$;
-COMMENT ON FUNCTION erase_payment IS 'Erases the payer of a payment, everywhere that a key leads from it. erased, unknown, or the obstacle.';
+COMMENT ON FUNCTION erase_payment IS 'Erases the payer of a payment, everywhere in its business that a key leads from it. erased, unknown, or the obstacle.';
 
 CREATE FUNCTION causes_of_inflow(p_business_id text, p_collection_id bigint) RETURNS text[] LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -3952,7 +3989,6 @@ BEGIN
         RETURN v_obstacle;
     END IF;
     PERFORM erase_events(p_business_id, causes_of_inflow(p_business_id, p_collection_id));
-    PERFORM erase_bank_payer(ARRAY[v_inflow.transaction_id]);
     DELETE FROM sandbox_notice
      WHERE business_id = p_business_id AND sent_at IS NOT NULL
        AND notification_id IN ('credit-' || p_business_id || '-' || v_inflow.transaction_id,
@@ -3965,7 +4001,7 @@ BEGIN
     RETURN 'erased';
 END
 $$;
-COMMENT ON FUNCTION erase_inflow IS 'Erases the payer of an inflow, everywhere that a key leads from it. erased, unknown, or the obstacle.';
+COMMENT ON FUNCTION erase_inflow IS 'Erases the payer of an inflow, everywhere in its business that a key leads from it. erased, unknown, or the obstacle.';
 
 CREATE FUNCTION account_erasure_obstacle(p_business_id text, p_account_id text) RETURNS text LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -4018,13 +4054,13 @@ CREATE FUNCTION erase_payees(p_business_id text, p_collection_ids bigint[]) RETU
 DECLARE
     v_count integer;
 BEGIN
-    PERFORM erase_bank_entries(ARRAY(SELECT transaction_id FROM collection
-                                      WHERE business_id = p_business_id AND id = ANY (p_collection_ids)
-                                        AND status <> 'pending'), ARRAY['payee_name']);
     UPDATE collection
        SET payee_name = NULL,
-           name_check = jsonb_build_object('typed', NULL, 'compared', name_check -> 'compared', 'holder', '(erased)',
-                                           'verdict', name_check -> 'verdict', 'reason', '(erased)', 'steps', '[]'::jsonb)
+           -- On a cluster an UPDATE calls immutable functions alone: not jsonb_build_object.
+           name_check = jsonb_set(jsonb_set(
+               '{"typed": null, "compared": null, "holder": "(erased)", "verdict": null, "reason": "(erased)", "steps": []}',
+               '{compared}', coalesce(name_check -> 'compared', 'null')),
+               '{verdict}', coalesce(name_check -> 'verdict', 'null'))
      WHERE business_id = p_business_id AND id = ANY (p_collection_ids) AND status <> 'pending';
     GET DIAGNOSTICS v_count = ROW_COUNT;
     RETURN v_count;
@@ -4066,11 +4102,13 @@ REVOKE EXECUTE ON FUNCTION
     fan_out_events, claim_deliveries, finish_deliveries,
     remove_notifications, remove_webhook_attempts, remove_events, remove_idempotency_keys, remove_mails,
     remove_sandbox_notices, remove_sandbox_attempts, remove_sandbox_payouts, remove_bank_files, note_removal,
-    erase_payment, erase_inflow, erase_account, erase_payees, erase_notifications, erase_answers FROM PUBLIC;
+    erase_payment, erase_inflow, erase_account, erase_payees, erase_notifications, erase_answers, erase_bank_payer,
+    erase_bank_payee FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
     post_journals, lock_balance, close_wallet_period, apply_payment_changes,
     record_inflow, change_inflow, record_unclaimed, lock_unclaimed, decide_unclaimed, confirm_return, start_refund, reset_sandbox,
     fan_out_events, claim_deliveries, finish_deliveries,
     remove_notifications, remove_webhook_attempts, remove_events, remove_idempotency_keys, remove_mails,
     remove_sandbox_notices, remove_sandbox_attempts, remove_sandbox_payouts, remove_bank_files, note_removal,
-    erase_payment, erase_inflow, erase_account, erase_payees, erase_notifications, erase_answers TO tidegate_app;
+    erase_payment, erase_inflow, erase_account, erase_payees, erase_notifications, erase_answers, erase_bank_payer,
+    erase_bank_payee TO tidegate_app;

@@ -115,7 +115,16 @@ async def apply(tx: Tx, change: PaymentChange) -> bool:
     Raises StaleChange when the payment has changed since the decision or the journal is already posted;
     AlreadyReceived when the money is already recorded.
     """
-    [outcome] = await apply_all(tx, [change])
+    return _is_written(await apply_all(tx, [change]))
+
+
+async def pay_from_suspense(tx: Tx, change: PaymentChange) -> None:
+    """In the transaction of the decision on the money. Raises as apply."""
+    _is_written(await _apply(tx, "SELECT pay_from_suspense($1, $2, $3)", [change]))
+
+
+def _is_written(outcomes: list[ChangeOutcome]) -> bool:
+    [outcome] = outcomes
     if outcome is ChangeOutcome.STALE:
         raise StaleChange
     if outcome is ChangeOutcome.ALREADY_RECEIVED:
@@ -130,6 +139,10 @@ async def apply_all(tx: Tx, changes: Sequence[PaymentChange]) -> list[ChangeOutc
     concurrently for another payment, AlreadyReceived when the money was, AccountNumberTaken when another open account
     has the number.
     """
+    return await _apply(tx, "SELECT apply_payment_changes($1, $2, $3)", changes)
+
+
+async def _apply(tx: Tx, statement: str, changes: Sequence[PaymentChange]) -> list[ChangeOutcome]:
     first = _without_rivals(changes)
     rows = [_row(changes[position]) for position in first]
     now = max(changes[position].now for position in first)
@@ -140,10 +153,7 @@ async def apply_all(tx: Tx, changes: Sequence[PaymentChange]) -> list[ChangeOutc
         "account_number_one_open": AccountNumberTaken,
     }
     with naming(refusals):
-        done = await tx.fetchval(
-            "SELECT apply_payment_changes($1, $2, $3)",
-            changes[0].payment.business_id, msgspec.json.encode(rows).decode(), now,
-        )  # fmt: skip
+        done = await tx.fetchval(statement, changes[0].payment.business_id, msgspec.json.encode(rows).decode(), now)
     outcomes = [ChangeOutcome.STALE] * len(changes)
     for position, outcome in zip(first, done, strict=True):
         outcomes[position] = ChangeOutcome(outcome)

@@ -187,37 +187,61 @@ async def list_answers(
 
 
 # Of one business, or of one rail; each returns how many were erased. What needs its payer again meanwhile stays.
+# A function that erases takes one row, or the rows of one business; what is of no business is erased beside it.
 
 
 async def erase_payments(tx: Tx, business_id: str, ids: Sequence[int], now: datetime) -> int:
-    return int(
-        await tx.fetchval(
-            "SELECT count(*) FROM unnest($2::bigint[]) AS id WHERE erase_payment($1, id, $3) = 'erased'",
-            business_id, ids, now,
-        )
+    erased = [
+        id_ for id_ in ids if await tx.fetchval("SELECT erase_payment($1, $2, $3)", business_id, id_, now) == "erased"
+    ]
+    receipts = await tx.fetch(
+        """
+        SELECT rail, transaction_id, coalesce(account_number, '') AS account_number FROM receipt
+         WHERE business_id = $1 AND payment_id = ANY ($2::bigint[])
+        """,
+        business_id, erased,
     )  # fmt: skip
+    for receipt in receipts:
+        await tx.execute(
+            """
+            UPDATE credit_reversal SET reason = '(erased)'
+             WHERE rail = $1 AND transaction_id = $2 AND account_number = $3 AND applied_at IS NOT NULL
+            """,
+            *receipt,
+        )
+    await tx.execute("SELECT erase_bank_payer($1)", [receipt["transaction_id"] for receipt in receipts])
+    return len(erased)
 
 
 async def erase_inflows(tx: Tx, business_id: str, ids: Sequence[int], now: datetime) -> int:
-    return int(
-        await tx.fetchval(
-            "SELECT count(*) FROM unnest($2::bigint[]) AS id WHERE erase_inflow($1, id, $3) = 'erased'",
-            business_id, ids, now,
-        )
-    )  # fmt: skip
+    erased = [
+        id_ for id_ in ids if await tx.fetchval("SELECT erase_inflow($1, $2, $3)", business_id, id_, now) == "erased"
+    ]
+    await tx.execute("SELECT erase_bank_payer($1)", await _transactions_of(tx, business_id, erased))
+    return len(erased)
 
 
 async def erase_accounts(tx: Tx, business_id: str, ids: Sequence[str], now: datetime) -> int:
-    return int(
-        await tx.fetchval(
-            "SELECT count(*) FROM unnest($2::text[]) AS id WHERE erase_account($1, id, $3) = 'erased'",
-            business_id, ids, now,
-        )
-    )  # fmt: skip
+    done = [await tx.fetchval("SELECT erase_account($1, $2, $3)", business_id, id_, now) for id_ in ids]
+    return done.count("erased")
 
 
 async def erase_payees(tx: Tx, business_id: str, ids: Sequence[int], _: datetime) -> int:
-    return int(await tx.fetchval("SELECT erase_payees($1, $2)", business_id, ids))
+    count = int(await tx.fetchval("SELECT erase_payees($1, $2)", business_id, ids))
+    await tx.execute("SELECT erase_bank_payee($1)", await _transactions_of(tx, business_id, ids))
+    return count
+
+
+async def _transactions_of(tx: Tx, business_id: str, inflow_ids: Sequence[int]) -> list[str]:
+    """Of inflows that have ended."""
+    rows = await tx.fetch(
+        """
+        SELECT transaction_id FROM collection
+         WHERE business_id = $1 AND id = ANY ($2::bigint[]) AND status <> 'pending'
+        """,
+        business_id, inflow_ids,
+    )  # fmt: skip
+    return [row["transaction_id"] for row in rows]
 
 
 async def erase_notifications(tx: Tx, rail: str, ids: Sequence[str], _: datetime) -> int:
