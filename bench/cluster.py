@@ -31,7 +31,7 @@ from tidegate.core.ids import Mode
 from tidegate.core.money import Currency, Money
 from tidegate.deployment import commands as deployment
 from tidegate.rail.event import Notification
-from tidegate.rail.sandbox import notice
+from tidegate.rail.sandbox import signed_notification
 from tidegate.runtime import Runtime
 from tidegate.settings import Settings
 
@@ -137,8 +137,10 @@ def _inflow(environment: Environment) -> Sample:
     for serial in range(NOTIFICATIONS):
         number = numbers[serial % len(numbers)]
         arrived = arrival(number, Money(100_00, Currency.EUR), payer=PAYER, payee=HOLDER, now=now)
-        raw = notice.sign(notice.write(Notification(id=ids.new_event_id(), event=arrived)), secret, now=now)
-        headers = {notice.SIGNATURE_HEADER: raw.headers[notice.SIGNATURE_HEADER]}
+        raw = signed_notification.sign(
+            signed_notification.write(Notification(id=ids.new_event_id(), event=arrived)), secret, now=now
+        )
+        headers = {signed_notification.SIGNATURE_HEADER: raw.headers[signed_notification.SIGNATURE_HEADER]}
         asked.append(traffic.request("POST", INTAKE, headers, raw.body.decode()))
     return traffic.send(environment, environment.api, asked, 200, SECONDS, is_each_once=True)
 

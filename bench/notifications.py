@@ -19,7 +19,7 @@ from bench.pgbench import NINETEEN_DIGITS
 from bench.report import BenchFailed, Line, Sample
 from tidegate.core.money import Currency, Money
 from tidegate.rail.event import MoneyArrived, Notification
-from tidegate.rail.sandbox import notice
+from tidegate.rail.sandbox import signed_notification
 from tidegate.rail.sandbox.account import details_of
 from tidegate.rail.sandbox.begin import account_number
 from tidegate.rail.state import Party
@@ -133,9 +133,9 @@ class NotificationLoad:
         """Headers, body, and the number of the transaction."""
         now = datetime.now(UTC)
         arrived = arrival(self.account(serial), self.amount, payer=PAYER, payee=HOLDER, now=now)
-        written = notice.write(Notification(id=f"credit-{arrived.transaction_id}", event=arrived))
-        raw = notice.sign(written, self._secret, now=now)
-        headers = {notice.SIGNATURE_HEADER: raw.headers[notice.SIGNATURE_HEADER]}
+        written = signed_notification.write(Notification(id=f"credit-{arrived.transaction_id}", event=arrived))
+        raw = signed_notification.sign(written, self._secret, now=now)
+        headers = {signed_notification.SIGNATURE_HEADER: raw.headers[signed_notification.SIGNATURE_HEADER]}
         return headers, raw.body.decode(), arrived.transaction_id
 
     def _learn(self) -> None:

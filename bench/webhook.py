@@ -78,11 +78,11 @@ class Webhooks:
         self._environment.execute("VACUUM ANALYZE event, webhook_delivery, webhook_attempt, endpoint_state")
 
     def release(self) -> None:
-        self._environment.execute(f"UPDATE endpoint_state SET look_at = now(); NOTIFY {EVENT_CHANNEL}")
+        self._environment.execute(f"UPDATE endpoint_state SET next_poll_at = now(); NOTIFY {EVENT_CHANNEL}")
 
     def forget_deliveries(self) -> None:
         self._environment.execute(
-            "UPDATE endpoint_state SET look_at = NULL, failures = 0, failing_since = NULL, openings = 0,"
+            "UPDATE endpoint_state SET next_poll_at = NULL, failures = 0, failing_since = NULL, openings = 0,"
             " open_until = NULL; TRUNCATE webhook_delivery CASCADE"
         )
 

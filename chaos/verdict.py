@@ -20,7 +20,7 @@ OPEN_WORK = """
     SELECT 'attempts' AS what, count(*) FROM attempt WHERE status IN ('starting', 'running')
     UNION ALL SELECT 'refunds', count(*) FROM refund WHERE status = 'processing'
     UNION ALL SELECT 'returns', count(*) FROM money_return WHERE status IN ('asked', 'sent')
-    UNION ALL SELECT 'notifications of the rail', count(*) FROM sandbox_notice WHERE sent_at IS NULL
+    UNION ALL SELECT 'notifications of the rail', count(*) FROM sandbox_notification WHERE sent_at IS NULL
     UNION ALL SELECT 'events', count(*) FROM event WHERE NOT is_fanned_out
     UNION ALL SELECT 'deliveries', count(*) FROM webhook_delivery WHERE status = 'pending'
     UNION ALL SELECT 'journals to link', count(*) FROM journal_to_link

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import asyncpg
 
-from tidegate.infra.embedded import account as accounts
+from tidegate.infra.embedded import os_account as accounts
 
 NODES = 3
 ROLE = "tidegate"

@@ -86,7 +86,7 @@ TABLES = (
     "leased_work", "paystack_attempt", "paystack_payout", "pawapay_deposit", "pawapay_payout", "dispute",
     "bank_payout", "bank_export", "bank_attempt", "bank_number", "bank_entry", "bank_statement",
     "bank_file_part", "bank_file",
-    "sandbox_trade", "sandbox_notice", "sandbox_payout", "sandbox_attempt", "sandbox_account",
+    "sandbox_trade", "sandbox_notification", "sandbox_payout", "sandbox_attempt", "sandbox_account",
     "webhook_attempt", "webhook_delivery", "endpoint_state", "webhook_secret", "webhook_endpoint", "audit_to_link",
     "audit_link", "audit", "proof", "alarm", "card_pause", "rail_pause",
     "event", "money_return", "refund_leg", "refund", "collection", "collection_tally", "credit_reversal",

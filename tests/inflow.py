@@ -23,7 +23,7 @@ from tidegate.core.money import Currency
 from tidegate.infra.egress import Egress
 from tidegate.infra.telemetry import Meter
 from tidegate.ledger.model import PLATFORM_BUSINESS_ID
-from tidegate.rail.sandbox import notice
+from tidegate.rail.sandbox import signed_notification
 from tidegate.runtime import Runtime
 from tidegate.webhook.deliver import Sender
 
@@ -134,7 +134,7 @@ class Inflows:
 
     async def notify(self, body: bytes | dict[str, Any], **headers: str) -> httpx.Response:
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-        signed = notice.sign(raw, self.runtime.secret, now=self.runtime.clock.now())
+        signed = signed_notification.sign(raw, self.runtime.secret, now=self.runtime.clock.now())
         return await self.shop.client.post("/intake/sandbox", content=raw, headers={**signed.headers, **headers})
 
     async def notified(self, body: dict[str, Any]) -> dict[str, Any]:

@@ -19,13 +19,13 @@ FILE_LINES_MAX = 400
 
 # Where a currency may be named: its table, the tables of two methods, rails that take some, and examples.
 CURRENCY_PLACES = re.compile(
-    r"core/money\.py|rail/(mobile_money|bank)\.py|rail/(?!sandbox)\w+/.+|rail_settings\.py|emulator/.+"
+    r"core/money\.py|rail/(mobile_money|ussd_bank)\.py|rail/(?!sandbox)\w+/.+|rail_settings\.py|emulator/.+"
     r"|.*examples\.py|sandbox/(start_page\.py|templates/create\.md)|cli/dev\.py"
 )
 # Where SQL may stand: stores, and the two files that are about the database itself.
 SQL_PLACES = re.compile(r"(.+_)?store\.py|migrate\.py")
 SQL = re.compile(r"^\s*(SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH \w+ AS)\b")
-VAGUE_NAMES = re.compile(r"(Helper|Util|Utils)$")
+VAGUE_NAMES = re.compile(r"(Helper|Util|Utils|Wish|News|Told|Thing|Obstacle)$")
 CLOCKS = {("datetime", "now"), ("datetime", "utcnow"), ("datetime", "today"), ("date", "today")}
 CLOCKS |= {("time", "time"), ("time", "monotonic"), ("time", "perf_counter")}
 MONEY_FILES = [

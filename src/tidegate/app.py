@@ -19,9 +19,9 @@ from tidegate.account import event_examples as account_events
 from tidegate.account.api import AccountApi
 from tidegate.checkout.api import CheckoutApi
 from tidegate.checkout.commands import CheckoutCommands
-from tidegate.checkout.limit import REQUEST_SLOTS, PayerAllowances, PayerLimit
 from tidegate.checkout.link_page.pages import LinkPages
 from tidegate.checkout.page.pages import CheckoutPages
+from tidegate.checkout.payer_limit import REQUEST_SLOTS, PayerAllowances, PayerLimit
 from tidegate.checkout.watch import Watch
 from tidegate.collection import event_examples as collection_events
 from tidegate.collection.api import CollectionApi
@@ -41,11 +41,11 @@ from tidegate.infra.http.csp_reports import Reports
 from tidegate.infra.http.endpoint import routes_of
 from tidegate.infra.http.health import Health
 from tidegate.infra.http.hosts import KnownHosts
-from tidegate.infra.http.limit import Limiter
 from tidegate.infra.http.operation import Operation
+from tidegate.infra.http.request_limit import Limiter
 from tidegate.infra.http.routing import Route
 from tidegate.infra.limit_exchange import LimitExchange
-from tidegate.infra.page.site import Site
+from tidegate.infra.page.public_url import PublicUrl
 from tidegate.infra.rate_limit import SLOTS, RateLimit
 from tidegate.infra.site.pages import HomePage, SitePages
 from tidegate.intake.api import IntakeApi
@@ -107,7 +107,7 @@ def build(
     watch = _watch(runtime)
     checkout = _checkout(runtime, key_cache, watch)
     operations = operations_of(runtime, checkout)
-    pages = CheckoutPages(checkout.commands, Site(settings.base_url), lambda: runtime.secret, _panel(runtime))
+    pages = CheckoutPages(checkout.commands, PublicUrl(settings.base_url), lambda: runtime.secret, _panel(runtime))
     documentation = docs_of(operations, settings.base_url) if settings.has_docs else None
     site = _site_pages(settings, documentation, is_sandbox=isinstance(runtime.clock, ShiftedClock))
     health = Health(runtime.db)
@@ -152,7 +152,7 @@ def docs_of(operations: Sequence[Operation], base_url: str) -> DocsSite:
 
 def _site_pages(settings: Settings, documentation: DocsSite | None, *, is_sandbox: bool) -> SitePages:
     return SitePages(
-        Site(settings.base_url),
+        PublicUrl(settings.base_url),
         is_sandbox=is_sandbox,
         has_docs=settings.has_docs,
         operator_name=settings.operator_name,
@@ -332,5 +332,5 @@ def serve(settings: Settings, listening: socket.socket) -> None:
     """The main function of each API process of `tidegate serve`."""
     telemetry.configure_logs(as_json=settings.log_as_json, level=settings.log_level)
     application = build(settings)
-    memory.settle()
+    memory.tune_gc()
     server.serve(application, listening)

@@ -30,7 +30,7 @@ from tidegate.mail import send as mail
 from tidegate.payment import sweep
 from tidegate.rail.deps import PaymentDeps
 from tidegate.refund import reversal as checkout_reversal
-from tidegate.refund import settle as refund
+from tidegate.refund import send as refund
 from tidegate.retention import commands as retention
 from tidegate.sandbox import notifier, trade
 from tidegate.settings import Settings
@@ -83,7 +83,7 @@ async def _roll_up_takings(deps: PaymentDeps, clock: Clock) -> RoundResult:
 async def _trade_sample_day(deps: PaymentDeps, clock: Clock) -> RoundResult:
     if not isinstance(clock, ShiftedClock):
         return RoundResult()
-    return await trade.trade_wished_day(deps, clock, lambda: settle(deps, clock))
+    return await trade.trade_requested_day(deps, clock, lambda: settle(deps, clock))
 
 
 async def settle(deps: PaymentDeps, clock: Clock) -> None:
@@ -98,10 +98,10 @@ async def settle(deps: PaymentDeps, clock: Clock) -> None:
 LOOPS = (
     Loop("expire_payments", sweep.expire_payments, every_s=1.0),
     Loop("close_accounts", sweep.close_accounts, every_s=1.0),
-    Loop("ask_rails", sweep.ask_rails, every_s=1.0),
+    Loop("poll_rails", sweep.poll_rails, every_s=1.0),
     Loop("return_held", sweep.return_held, every_s=1.0),
     Loop("send_returns", returns.send, every_s=1.0),
-    Loop("ask_about_refunds", refund.ask_rails, every_s=1.0),
+    Loop("poll_refunds", refund.poll_rails, every_s=1.0),
     Loop("apply_reversals", reversal.apply_due, every_s=5.0),
     Loop("return_overdue_inflows", review.return_overdue, every_s=60.0),
     Loop("apply_unclaimed_reversals", reversal.apply_unclaimed, every_s=5.0),
@@ -138,7 +138,7 @@ LIVE_LOOPS = (
 # The sandbox's rail is in the database; the worker sends its notifications.
 SANDBOX_LOOPS = (
     *LOOPS,
-    Loop("send_sandbox_notices", notifier.send_notices, every_s=0.1),
+    Loop("send_sandbox_notifications", notifier.send_notifications, every_s=0.1),
     Loop("trade_sample_days", _trade_sample_day, every_s=1.0),
     *(Loop(f"remove_{kind.name}", retention.Sweep(kind), every_s=60.0) for kind in retention.SANDBOX_KINDS),
 )

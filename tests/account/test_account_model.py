@@ -84,7 +84,7 @@ def test_the_tables_above_are_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "obstacle"),
+    ("state", "block_reason"),
     [
         ("approved", None),
         ("suspended", BlockReason.SUSPENDED),
@@ -94,21 +94,21 @@ def test_the_tables_above_are_whole() -> None:
         ("declined", BlockReason.NOT_OPEN),
     ],
 )
-def test_only_an_approved_account_takes_money(state: str, obstacle: BlockReason | None) -> None:
-    assert account(state).obstacle(NOW) is obstacle
-    assert account(state).is_active(NOW) is (obstacle is None)
+def test_only_an_approved_account_takes_money(state: str, block_reason: BlockReason | None) -> None:
+    assert account(state).block_reason(NOW) is block_reason
+    assert account(state).is_active(NOW) is (block_reason is None)
 
 
 @pytest.mark.parametrize("state", ["approved", "suspended"])
 def test_an_account_has_expired_from_its_last_moment_on_with_or_without_a_sweep(state: str) -> None:
     one = account(state, expires_at=NOW)
-    assert one.obstacle(NOW) is BlockReason.EXPIRED
-    assert one.obstacle(NOW - timedelta(microseconds=1)) is not BlockReason.EXPIRED
+    assert one.block_reason(NOW) is BlockReason.EXPIRED
+    assert one.block_reason(NOW - timedelta(microseconds=1)) is not BlockReason.EXPIRED
     assert not one.is_permanent
 
 
 def test_a_closed_account_has_not_expired_however_late_it_is() -> None:
-    assert account("closed", expires_at=NOW).obstacle(NOW + timedelta(days=1)) is BlockReason.CLOSED
+    assert account("closed", expires_at=NOW).block_reason(NOW + timedelta(days=1)) is BlockReason.CLOSED
 
 
 def test_a_reason_ends_with_what_it_was_for() -> None:

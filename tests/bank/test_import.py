@@ -18,7 +18,7 @@ from bank.world import BankWorld
 from bank_file_maker import ACCOUNT, DAY, VIRTUAL, camt_file, entry, mt940_file, statement
 from build import Shop
 from conftest import check_books
-from tidegate.bank_file import imports, sorting, store
+from tidegate.bank_file import duplicate, imports, store
 from tidegate.bank_file.folder import FolderWatch
 from tidegate.core.errors import Unavailable
 from tidegate.core.money import Currency
@@ -149,7 +149,7 @@ async def test_a_file_that_contradicts_an_earlier_one_needs_a_decision(bank: Ban
     assert len(await bank.inflows()) == 1
     async with bank.runtime.db.connection() as tx:
         [problem] = await store.list_problems(tx, limit=10)
-    assert "contradicts 250.00 EUR" in problem.why
+    assert "contradicts 250.00 EUR" in problem.reason
 
 
 async def test_equal_credits_without_a_reference_are_credited_from_the_statement_alone(bank: BankWorld) -> None:
@@ -216,7 +216,7 @@ async def test_what_cannot_be_credited_waits_for_a_decision(bank: BankWorld, cha
     await bank.bring(camt_file(entry(**{"amount": "250.00", "destination": await bank.account(), **changed})))
     async with bank.runtime.db.connection() as tx:
         [problem] = await store.list_problems(tx, limit=10)
-    assert why in problem.why
+    assert why in problem.reason
     assert problem.entry.line > 0
     assert await bank.inflows() == []
 
@@ -225,7 +225,7 @@ async def test_a_strange_account_refuses_the_file_until_it_is_configured(bank: B
     content = camt_file(entry(), account="NL26VAYB8060476890")
     refused = await bank.bring(content)
     assert (refused.state, refused.entry_count) == ("refused", 0)
-    assert "NL26VAYB8060476890" in (refused.why or "")
+    assert "NL26VAYB8060476890" in (refused.reason or "")
     bank.settings = replace(bank.settings, accounts=(replace(bank.settings.accounts[0], also=("NL26VAYB8060476890",)),))
     assert (await bank.bring(content)).state == "read"
 
@@ -244,7 +244,7 @@ async def test_a_broken_file_leaves_a_record_and_nothing_else(bank: BankWorld, h
     number = await bank.account()
     file = await bank.bring(BROKEN[how](camt_file(entry(destination=number))))
     assert file.state == "refused"
-    assert file.why
+    assert file.reason
     assert await bank.states() == []
     assert await bank.inflows() == []
     # The whole one comes later.
@@ -314,7 +314,7 @@ async def test_what_an_entry_is_looked_for_by_is_made_once(bank: BankWorld, monk
         made.append(one.number)
         return real(one)
 
-    monkeypatch.setattr(sorting, "asked", asked)
+    monkeypatch.setattr(duplicate, "asked", asked)
     await bank.bring(camt_file(entry(), entry(reference="2"), kind="054"))
     await bank.bring(camt_file(entry()))
     assert made == [1, 2, 1]

@@ -24,7 +24,7 @@ from tidegate.core.money import Currency
 from tidegate.intake import returns
 from tidegate.rail.bankfiles.rail import BankFilesRail
 from tidegate.rail.deps import PaymentDeps
-from tidegate.refund import settle as refund
+from tidegate.refund import send as refund
 from tidegate.runtime import Runtime
 
 DOLLARS = "001234567"
@@ -97,7 +97,7 @@ class BankWorld:
         """What the worker does with returns and refunds."""
         await self.admin.execute("UPDATE money_return SET next_try_at = now() WHERE next_try_at IS NOT NULL")
         await returns.send(self.deps, self.runtime.clock)
-        await refund.ask_rails(self.deps, self.runtime.clock)
+        await refund.poll_rails(self.deps, self.runtime.clock)
 
     async def inflows(self) -> list[Any]:
         rows: list[Any] = await self.admin.fetch("SELECT * FROM collection ORDER BY id")

@@ -282,8 +282,8 @@ async def test_streams_of_one_address_are_limited(
         for other in others:
             await stack.enter_async_context(watch.on(payment, other))
         with pytest.raises(RateLimited) if is_refused else nullcontext():
-            watch.refuse_crowd(payment, mine)
-    watch.refuse_crowd(payment, mine)
+            watch.check_stream_limit(payment, mine)
+    watch.check_stream_limit(payment, mine)
 
 
 async def test_streams_of_one_payment_are_limited_and_other_payments_go_on(

@@ -19,17 +19,17 @@ from payment.refusal import assert_refused, assert_says_no
 from serving import serving
 from tidegate import app
 from tidegate.audit.model import OPERATOR, OURSELVES
-from tidegate.checkout.limit import PayerAllowances, PayerLimit
+from tidegate.checkout.payer_limit import PayerAllowances, PayerLimit
 from tidegate.core.clock import SystemClock, monotonic_s
 from tidegate.core.errors import RateLimited
 from tidegate.docs.routes import SandboxKeys
 from tidegate.infra import rate_limit
-from tidegate.infra.http.limit import Allowance, Limiter
+from tidegate.infra.http.request_limit import Allowance, Limiter
 from tidegate.infra.http.routing import Answering
 from tidegate.infra.page.router import _PageEndpoint
 from tidegate.infra.rate_limit import RateLimit
 from tidegate.merchant import card_pause
-from tidegate.merchant.authentication import ANYBODY
+from tidegate.merchant.authentication import NO_CREDENTIALS
 from tidegate.runtime import Runtime
 from tidegate.settings import Settings
 
@@ -252,7 +252,9 @@ async def test_who_is_refused_is_answered_before_the_body_has_come(
 
 def test_every_operation_without_a_key_that_reads_a_body_declares_a_limit(database_url: str) -> None:
     runtime = Runtime.of(Settings(database_url=database_url))
-    unlimited = [one.name for one in app.operations_of(runtime) if one.credentials is ANYBODY and one.limit is None]
+    unlimited = [
+        one.name for one in app.operations_of(runtime) if one.credentials is NO_CREDENTIALS and one.limit is None
+    ]
     keys = SandboxKeys("sk_test_x", "pk_test_x", "0" * 24)  # With them there is a start page, which has forms too.
     routes = app.build(Settings(database_url=database_url), sandbox_keys=keys).routing.routes
     for route in routes:

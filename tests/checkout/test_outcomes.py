@@ -334,11 +334,11 @@ async def test_an_attempt_left_open_by_a_paid_payment_is_asked_for_less_and_less
     account = await checkout.account()
     await act(checkout, {"type": "payAttitude", "bank": "058"})
     await checkout.transfer(account, "100")  # The first tab pays; the second still shows a code to dial.
-    query = "SELECT status, asks, next_poll_at FROM attempt WHERE method = 'ussd' AND business_id = $1"
+    query = "SELECT status, polls, next_poll_at FROM attempt WHERE method = 'ussd' AND business_id = $1"
     before = await admin.fetchrow(query, checkout.shop.business_id)
     await checkout.let_pass("6m")
     after = await admin.fetchrow(query, checkout.shop.business_id)
-    assert after["asks"] > before["asks"]
+    assert after["polls"] > before["polls"]
     await checkout.let_pass("2d")
     ended = await admin.fetchrow(query, checkout.shop.business_id)
     assert (ended["status"] in ("expired", "failed"), ended["next_poll_at"]) == (True, None)

@@ -24,7 +24,7 @@ from tidegate.core.ids import business_code_of
 from tidegate.core.method import Method, MethodNames, Priced
 from tidegate.core.money import Currency
 from tidegate.infra.page.cookie import NOTHING_SET
-from tidegate.infra.page.site import Site
+from tidegate.infra.page.public_url import PublicUrl
 from tidegate.merchant import store as merchants
 from tidegate.merchant.model import Brand, Support
 from tidegate.payment import pay
@@ -35,7 +35,7 @@ from tidegate.runtime import Runtime
 from tidegate.sandbox.panel import SimulatorPanel
 from tidegate.sandbox.simulator import Simulator
 
-SITE = Site("https://pay.example/folder")
+SITE = PublicUrl("https://pay.example/folder")
 HOSTILE = """<img src=x onerror=alert(1)> "quoted" 'too' & &amp; \u0645\u062a\u062c\u0631 {{ 7*7 }} ₦"""
 ESCAPED = "&lt;img src=x onerror=alert(1)&gt;"
 ORDERS: dict[str, dict[str, Any]] = {
@@ -57,7 +57,7 @@ def renderer(runtime: Runtime) -> PageRenderer:
 
 
 @pytest.fixture
-async def situations(new_checkout: MakeCheckout, runtime: Runtime) -> dict[str, PaymentSnapshot]:
+async def snapshots(new_checkout: MakeCheckout, runtime: Runtime) -> dict[str, PaymentSnapshot]:
     made: dict[str, Checkout] = {name: await new_checkout(**fields) for name, fields in ORDERS.items()}
     for name, (body, fields) in CHARGES.items():
         made[name] = await new_checkout(**fields)
@@ -141,13 +141,13 @@ def _hostile_action(action: Any) -> Any:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 async def test_every_state_is_drawn_and_no_text_becomes_markup(
-    situations: dict[str, PaymentSnapshot], runtime: Runtime, renderer: PageRenderer, language: str
+    snapshots: dict[str, PaymentSnapshot], runtime: Runtime, renderer: PageRenderer, language: str
 ) -> None:
-    states = {page_of(snapshot).state for snapshot in situations.values()}
+    states = {page_of(snapshot).state for snapshot in snapshots.values()}
     assert states >= frozenset(PageState) - {
         PageState.USED_UP, PageState.EXPIRED, PageState.DISABLED, PageState.CLOSED
     }  # fmt: skip
-    for snapshot in situations.values():
+    for snapshot in snapshots.values():
         async with runtime.db.connection() as tx:
             movements = await store.list_movements(tx, snapshot.payment.business_id, snapshot.payment.id)
         for query in QUERIES:
@@ -159,9 +159,9 @@ async def test_every_state_is_drawn_and_no_text_becomes_markup(
 
 
 async def test_what_a_payer_is_asked_for_is_what_the_page_says(
-    situations: dict[str, PaymentSnapshot], renderer: PageRenderer
+    snapshots: dict[str, PaymentSnapshot], renderer: PageRenderer
 ) -> None:
-    text = text_of(renderer, page_of(situations["fee of the customer"]))
+    text = text_of(renderer, page_of(snapshots["fee of the customer"]))
     # 1.4 % of ₦100, and 7.5 % of that, each rounded.
     assert "<title>Pay ₦101.51 to Test Shop</title>" in text
     assert re.findall(r"<dd>(₦[^<]+)</dd>", text) == ["₦100.00", "₦1.40", "₦0.11", "₦101.51"]
@@ -169,9 +169,9 @@ async def test_what_a_payer_is_asked_for_is_what_the_page_says(
 
 
 async def test_a_price_for_each_method_where_they_differ(
-    situations: dict[str, PaymentSnapshot], renderer: PageRenderer
+    snapshots: dict[str, PaymentSnapshot], renderer: PageRenderer
 ) -> None:
-    snapshot = situations["fee of the customer"]
+    snapshot = snapshots["fee of the customer"]
     free: dict[tuple[Currency, Priced], FeeRule] = {
         (snapshot.payment.expected.currency, Method.CARD): FeeRule("own", 0)
     }

@@ -22,10 +22,10 @@ async def test_looking_changes_nothing(new_checkout: MakeCheckout) -> None:
 async def test_polling_a_rail_that_has_no_news_changes_nothing(new_checkout: MakeCheckout, admin: Any) -> None:
     checkout = await new_checkout()
     await checkout.charge(card(WANTS_3DS))
-    seen, polled = await version_of(checkout), await admin.fetchval("SELECT asks FROM attempt")
+    seen, polled = await version_of(checkout), await admin.fetchval("SELECT polls FROM attempt")
     for _ in range(3):
         await checkout.let_pass("30s")
-    assert await admin.fetchval("SELECT asks FROM attempt") >= polled + 3
+    assert await admin.fetchval("SELECT polls FROM attempt") >= polled + 3
     assert await version_of(checkout) == seen
 
 

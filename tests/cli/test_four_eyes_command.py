@@ -62,7 +62,7 @@ async def business_id(live: str) -> AsyncIterator[str]:
     await db.close()
 
 
-async def test_a_release_is_proposed_by_one_and_approved_by_another(
+async def test_a_command_is_proposed_by_one_and_approved_by_another(
     operator: Operator, business_id: str, row: asyncpg.Connection
 ) -> None:
     fee = ("merchant", "fee", business_id, "NGN", "card", "--percent", "1.1")
@@ -126,7 +126,7 @@ async def test_what_stops_money_is_done_by_one_and_its_end_is_proposed(
     assert tuple(await row.fetchrow(of, business_id)) == ("active", 77)
 
 
-# Every other release whose thing is known: the words, and the table that has a row once it was done.
+# Every other command whose subject is known: the words, and the table that has a row once it was done.
 PROPOSED = {
     "rate.set": (("rate", "set", "USD", "NGN", "1500", "--source", "desk"), "exchange_rate"),
     "rate.import": (("rate", "import", "ecb.xml"), "exchange_rate"),

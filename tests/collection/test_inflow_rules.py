@@ -19,7 +19,7 @@ from tidegate.intake import commands as intake
 from tidegate.ledger.model import PLATFORM_BUSINESS_ID
 from tidegate.merchant import commands as merchants
 from tidegate.rail.deps import PaymentDeps
-from tidegate.rail.sandbox import notice
+from tidegate.rail.sandbox import signed_notification
 
 # As the specification's 2.8 names them.
 EVENT_FIELDS = (
@@ -295,7 +295,7 @@ async def test_any_amount_is_credited_unless_the_operator_asks_for_a_review(infl
 async def arrive(inflows: Inflows, deps: PaymentDeps, body: dict[str, Any]) -> dict[str, Any]:
     """At a service with other terms than the one that listens."""
     clock = inflows.runtime.clock
-    signed = notice.sign(json.dumps(body).encode(), inflows.runtime.secret, now=clock.now())
+    signed = signed_notification.sign(json.dumps(body).encode(), inflows.runtime.secret, now=clock.now())
     await intake.receive(deps, "sandbox", signed, clock)
     return await inflows.inflow(body["transactionId"])
 

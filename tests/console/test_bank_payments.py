@@ -13,7 +13,7 @@ from bank.world import BankWorld
 from bank_file_maker import PAYER, VIRTUAL, camt_file, entry
 from build import Shop
 from console.people import SignedInStaff
-from console.test_releases import decide, open_approval
+from console.test_staff_approvals import decide, open_approval
 from tidegate.runtime import Runtime
 
 pytestmark = pytest.mark.usefixtures("unlimited")

@@ -9,12 +9,12 @@ import click
 
 from console.test_staff_roles import table_of
 from tidegate.cli import main
-from tidegate.release.table import RELEASES
 from tidegate.runtime import Runtime
+from tidegate.staff_approval.table import STAFF_COMMANDS
 
 
 class Action(NamedTuple):
-    # Of the table of releases, or the function that both sides call.
+    # Of the table of commands, or the function that both sides call.
     command: str
     # The name of its form in the console, and its words on the command line.
     route: str
@@ -51,17 +51,17 @@ ACTIONS = (
     Action("webhook.commands.change", "stopEndpoint", "webhook set"),
     Action("staff.add", "proposeOnStaff", "staff add"),
     Action("staff.remove", "proposeOnStaff", "staff remove"),
-    Action("release.commands.approve", "approveRelease", "approval approve"),
-    Action("release.commands.decline", "declineRelease", "approval decline"),
-    Action("release.commands.decline", "withdrawRelease", "approval decline"),
+    Action("staff_approval.commands.approve", "approveProposal", "approval approve"),
+    Action("staff_approval.commands.decline", "declineProposal", "approval decline"),
+    Action("staff_approval.commands.decline", "withdrawProposal", "approval decline"),
     Action("merchant.commands.create", "createMerchant", "merchant create"),
     Action("merchant.commands.suspend", "suspendMerchant", "merchant set"),
     Action("merchant.commands.revoke_key", "revokeMerchantKey", "merchant keys revoke"),
     Action("merchant.card_pause.pause", "pauseCards", "merchant cards pause"),
     Action("merchant.card_pause.lift", "pauseCards", "merchant cards lift"),
-    Action("account.commands.decline", "brakeAccount", "account decline"),
-    Action("account.commands.suspend", "brakeAccount", "account suspend"),
-    Action("account.commands.close", "brakeAccount", "account close"),
+    Action("account.commands.decline", "suspendAccount", "account decline"),
+    Action("account.commands.suspend", "suspendAccount", "account suspend"),
+    Action("account.commands.close", "suspendAccount", "account close"),
     Action("account.document.add", "addDocument", "account document add"),
     Action("account.document.open_with_reason", "openDocument", "account document open"),
     Action("rail.pause.pause", "pauseRail", "rail pause"),
@@ -97,9 +97,9 @@ ONLY_BY_COMMAND = {
 }  # fmt: skip
 
 
-def test_every_release_is_on_both_sides_or_says_why_not() -> None:
+def test_every_staff_command_is_on_both_sides_or_says_why_not() -> None:
     # A key is shown to the one who makes it.
-    assert RELEASES.keys() - {one.command for one in ACTIONS} == {"merchant.key", "merchant.roll"}
+    assert STAFF_COMMANDS.keys() - {one.command for one in ACTIONS} == {"merchant.key", "merchant.roll"}
 
 
 async def test_every_form_of_the_console_is_a_command(runtime: Runtime) -> None:

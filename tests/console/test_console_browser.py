@@ -14,7 +14,7 @@ from bank_file_maker import camt_file, entry
 from browser import chromium
 from build import Shop
 from console.people import SignedInStaff
-from console.test_releases import held, proposed
+from console.test_staff_approvals import held, proposed
 from dashboard.test_browser import VIEWS, look_at
 from inflow import Inflows, credit
 from tidegate.core.money import Currency

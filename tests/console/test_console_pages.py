@@ -9,7 +9,7 @@ import pytest
 
 from build import Shop
 from console.people import SignedInStaff
-from console.test_releases import decide, held, open_approval
+from console.test_staff_approvals import decide, held, open_approval
 from inflow import Inflows, credit
 from tidegate.audit import chain
 from tidegate.core.clock import SystemClock
@@ -28,7 +28,7 @@ async def test_a_tampered_audit_row_is_found_and_named(
     operator: SignedInStaff, shop: Shop, runtime: Runtime, admin: Any
 ) -> None:
     at = f"/merchants/{shop.business_id}"
-    await operator.send(f"{at}/brake", at=at, reason="unpaid")
+    await operator.send(f"{at}/suspend", at=at, reason="unpaid")
     await linked(runtime)
     assert "unchanged since it was linked" in (await operator.send("/audit/verify", at="/audit")).text
     row = await admin.fetchrow("SELECT * FROM audit WHERE action = 'business.changed' ORDER BY id DESC LIMIT 1")

@@ -9,7 +9,7 @@ import pytest
 
 from cli.operating import Operator
 from console.people import SignedInStaff
-from console.test_releases import decide, open_approval
+from console.test_staff_approvals import decide, open_approval
 from inflow import DIFFERENT, Inflows, credit
 
 pytestmark = pytest.mark.usefixtures("unlimited")

@@ -12,11 +12,11 @@ import pyotp
 from console.people import SignedInStaff
 from dashboard.people import TOKEN, People
 from tidegate.audit.model import OPERATOR
-from tidegate.console.fence import Fence
+from tidegate.console.access import ConsoleAccess
 from tidegate.core.clock import SystemClock
 from tidegate.member.realm import CONSOLE
 from tidegate.runtime import Runtime
-from tidegate.staff import commands, entrance, store
+from tidegate.staff import commands, sandbox_staff, store
 from tidegate.staff.permission import StaffRole
 
 PASSWORD = "correct horse battery staple"
@@ -66,8 +66,8 @@ async def test_a_person_who_is_not_staff_gets_the_words_of_a_wrong_password(peop
 
 
 async def test_a_link_enters_the_sandbox_once(people: People, runtime: Runtime) -> None:
-    await entrance.seed(runtime.db, now=SystemClock().now())
-    url = await entrance.new_link(runtime.db, "")
+    await sandbox_staff.seed(runtime.db, now=SystemClock().now())
+    url = await sandbox_staff.new_link(runtime.db, "")
     for client, status in ((people.browser(), 303), (people.browser(), 404)):
         page = await client.get(url)
         token = (TOKEN.findall(page.text) or [""])[0]
@@ -87,9 +87,9 @@ def test_the_console_answers_at_its_own_host_to_its_own_networks_only() -> None:
     def scope(host: str, client: str) -> Any:
         return {"headers": [(b"host", host.encode())], "client": (client, 1), "tidegate.trusted_proxies": 0}
 
-    fence = Fence("console.example.com", (ip_network("10.8.0.0/16"), ip_network("fd00::/8")))
-    assert fence.lets_in(scope("Console.example.com:443", "10.8.1.2"))
-    assert fence.lets_in(scope("console.example.com", "fd00::1"))
-    assert not fence.lets_in(scope("api.example.com", "10.8.1.2"))
-    assert not fence.lets_in(scope("console.example.com", "10.9.1.2"))
-    assert not fence.lets_in(scope("console.example.com", "unknown"))
+    access = ConsoleAccess("console.example.com", (ip_network("10.8.0.0/16"), ip_network("fd00::/8")))
+    assert access.allows(scope("Console.example.com:443", "10.8.1.2"))
+    assert access.allows(scope("console.example.com", "fd00::1"))
+    assert not access.allows(scope("api.example.com", "10.8.1.2"))
+    assert not access.allows(scope("console.example.com", "10.9.1.2"))
+    assert not access.allows(scope("console.example.com", "unknown"))

@@ -12,7 +12,7 @@ from dashboard.people import People
 from tidegate.console.pages import Console
 from tidegate.console.shell import ConsoleRoute
 from tidegate.core.clock import ShiftedClock
-from tidegate.infra.http.limit import Limiter
+from tidegate.infra.http.request_limit import Limiter
 from tidegate.infra.rate_limit import RateLimit
 from tidegate.member.permission import Grant, Role
 from tidegate.runtime import Runtime
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("unlimited")
 
 # As the design of the console has it: operator, approver, auditor.
 DESIGN = {
-    "SEE": "yyy", "DOCUMENT": "yyy", "BRAKE": "ss-", "CREATE": "s--", "PROPOSE": "2--", "APPROVE": "-s-",
+    "SEE": "yyy", "DOCUMENT": "yyy", "SUSPEND": "ss-", "CREATE": "s--", "PROPOSE": "2--", "APPROVE": "-s-",
     "ASK": "y--", "CHECK": "yyy", "EXPORT": "sss", "STAFF": "-2-", "SANDBOX": "yyy",
 }  # fmt: skip
 

@@ -16,7 +16,7 @@ from dashboard.people import People, SignedInPerson
 from tidegate.account.model import AccountAction
 from tidegate.dashboard.audit_words import ACTIONS, GROUPS, changes_of
 from tidegate.member.permission import Role
-from tidegate.release import table as release
+from tidegate.staff_approval import table as staff_approval
 
 # Written with `audit.insert`, or by a function of its own that has the action as an argument.
 CONCEPTS = "access|account|business|case|collection|key|merchant|payer|payment_link|price|rate|refund|team|webhook"
@@ -32,8 +32,8 @@ def test_every_action_has_words_and_a_filter() -> None:
     sources = [file.read_text() for file in Path(tidegate.__file__).parent.rglob("*.py")]
     written = {name for text in sources for pattern in (LITERAL, WRITTEN) for name in pattern.findall(text)}
     written |= {f"account.{action.value}" for action in AccountAction}
-    released = {command for command, one in release.RELEASES.items() if not one.is_of_platform}
-    written |= {f"{command}.{step}" for command in released for step in ("proposed", "approved", "declined")}
+    proposed = {command for command, one in staff_approval.STAFF_COMMANDS.items() if not one.is_of_platform}
+    written |= {f"{command}.{step}" for command in proposed for step in ("proposed", "approved", "declined")}
     assert len(written) > 25
     assert written - OF_THE_PLATFORM - set(ACTIONS) == set()
     beginnings = tuple(one for _, group in GROUPS.values() for one in group)

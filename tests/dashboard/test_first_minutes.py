@@ -11,7 +11,7 @@ from build import Checkout, Shop
 from checkout.paying import card
 from conftest import MakeCheckout
 from dashboard.people import TOKEN, People, SignedInPerson
-from tidegate.member import entrance, store
+from tidegate.member import sandbox_people, store
 from tidegate.member.permission import Role
 
 pytestmark = pytest.mark.usefixtures("unlimited")
@@ -21,14 +21,14 @@ async def test_who_enters_by_the_printed_link_makes_a_payment_and_sees_it_paid_o
     people: People, shop: Shop, new_checkout: MakeCheckout, admin: Any
 ) -> None:
     """Nothing is waited for: Home has what was booked, before the worker has rolled it up."""
-    await entrance.seed(people.db, shop.business_id, now=people.now())
-    link = await entrance.new_link(people.db, people.base_url)
+    await sandbox_people.seed(people.db, shop.business_id, now=people.now())
+    link = await sandbox_people.new_link(people.db, people.base_url)
     browser = people.browser()
     entered = await browser.post(link, data={"token": TOKEN.findall((await browser.get(link)).text)[0]})
     landed = await browser.get(entered.headers["location"], follow_redirects=True)
     assert "Your first payment" in landed.text
     async with people.db.connection() as tx:
-        found = await store.find_by_email(tx, entrance.address_of(Role.OWNER))
+        found = await store.find_by_email(tx, sandbox_people.address_of(Role.OWNER))
     assert found is not None
     code = await admin.fetchval("SELECT code FROM business WHERE id = $1", shop.business_id)
     person = SignedInPerson(browser, found[0], Role.OWNER, code)

@@ -11,7 +11,7 @@ from dashboard.people import People, SignedInPerson
 from tidegate.core.clock import ShiftedClock
 from tidegate.dashboard.pages import Dashboard
 from tidegate.dashboard.shell import DashboardRoute
-from tidegate.infra.http.limit import Limiter
+from tidegate.infra.http.request_limit import Limiter
 from tidegate.infra.rate_limit import RateLimit
 from tidegate.member import permission
 from tidegate.member.permission import Grant, Permission, Role
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("unlimited")
 # As the design of the dashboard has it: owner, admin, developer, finance, support, viewer.
 DESIGN = {
     "SEE": "yyyyyy", "SEE_PAYER": "yy-yy-", "EXPORT": "yy-y--", "EXPORT_MANY": "ss-s--", "SHARE_VIEWS": "yy-y--",
-    "DISABLE_PAYMENT": "yyyyy-", "SEND_RECEIPT": "yy-yy-",
+    "MANAGE_PAYMENTS": "yyyyy-", "SEND_RECEIPT": "yy-yy-",
     "REFUND": "ss-s2-", "REFUND_ABOVE": "22-22-", "APPROVE": "ss-s--", "REQUEST_ACCOUNT": "yy-y--",
     "DELIVERIES": "yyyyy-", "REPLAY": "yyy---", "REQUEST_LOG": "yyy---", "BRAND": "yyy---", "ENDPOINTS": "sss---",
     "KEYS": "sss---", "FULL_KEYS": "ss----", "SETTINGS": "ss-s--", "LIMITS": "s-----", "TEAM": "ss----",

@@ -15,7 +15,7 @@ from tidegate.core.method import Method
 from tidegate.core.money import Currency
 from tidegate.dashboard import audit_store, home_store
 from tidegate.dashboard.audit_store import AuditFilter
-from tidegate.dashboard.home_store import HomeWish
+from tidegate.dashboard.home_store import HomeQuery
 from tidegate.infra.db import Database
 from tidegate.merchant import commands as merchants
 from tidegate.payment import list_store
@@ -68,9 +68,9 @@ async def blocks_read(database: Database, business_id: str, wanted: PaymentFilte
     async with database.connection() as tx:
         for _ in range(7):
             before = await tx.fetchval(_BLOCKS)
-            way = await list_store.find_way(tx, business_id, wanted)
-            found = await list_store.list_page(tx, business_id, wanted, way=way, before=None, limit=51)
-            await list_store.count(tx, business_id, wanted, way=way, limit=101)
+            index = await list_store.choose_index(tx, business_id, wanted)
+            found = await list_store.list_page(tx, business_id, wanted, index=index, before=None, limit=51)
+            await list_store.count(tx, business_id, wanted, index=index, limit=101)
             await tx.fetchval("SELECT pg_stat_force_next_flush()")
             most = max(most, await tx.fetchval(_BLOCKS) - before)
     return most, len(found)
@@ -119,14 +119,14 @@ async def test_a_page_and_its_count_read_little(grown: tuple[Any, Database, str]
 async def test_home_reads_little(grown: tuple[Any, Database, str]) -> None:
     _, database, business_id = grown
     now = NOW + timedelta(minutes=ROWS)
-    wish = HomeWish(
+    query = HomeQuery(
         business_id=business_id, bounds=[now - timedelta(days=day) for day in range(14, 0, -1)],
         today=now - timedelta(hours=12), now=now, newest=6, unusual=5,
     )  # fmt: skip
     async with database.connection() as tx:
         before = await tx.fetchval(_BLOCKS)
         for _ in range(7):
-            found = await home_store.get_home(tx, wish)
+            found = await home_store.get_home(tx, query)
         await tx.fetchval("SELECT pg_stat_force_next_flush()")
         blocks = (await tx.fetchval(_BLOCKS) - before) / 7
     assert len(found.newest) == 6

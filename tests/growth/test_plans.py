@@ -11,8 +11,8 @@ from typing import Any
 import asyncpg
 import pytest
 
+from tidegate.bank_file import reversal_store as bank_reversal_store
 from tidegate.bank_file import store as bank_file_store
-from tidegate.bank_file import taken_back_store
 from tidegate.collection import reversal_store
 from tidegate.core.ids import Mode
 from tidegate.infra.db import Database, Tx
@@ -134,12 +134,12 @@ async def test_a_reversal_in_a_file_finds_its_credit_without_reading_the_account
 ) -> None:
     admin, _, _ = grown
     asked = ("DE89", "EUR", None, None, "E-7", date(2026, 11, 16), Decimal(1), "NL91", "g", 1)
-    assert [row["key"] for row in await admin.fetch(taken_back_store.CREDITS_LIKE, *asked)] == ["k-7"]
-    assert await blocks_read(admin, taken_back_store.CREDITS_LIKE, *asked) < BLOCKS_MAX
-    assert await blocks_read(admin, taken_back_store.JUDGE_AGAIN, "DE89", ["E-7"]) < BLOCKS_MAX
-    assert await blocks_read(admin, taken_back_store.JUDGE_WAITING, "f") < BLOCKS_MAX
+    assert [row["key"] for row in await admin.fetch(bank_reversal_store.CREDITS_LIKE, *asked)] == ["k-7"]
+    assert await blocks_read(admin, bank_reversal_store.CREDITS_LIKE, *asked) < BLOCKS_MAX
+    assert await blocks_read(admin, bank_reversal_store.JUDGE_AGAIN, "DE89", ["E-7"]) < BLOCKS_MAX
+    assert await blocks_read(admin, bank_reversal_store.JUDGE_WAITING, "f") < BLOCKS_MAX
     like = ("DE89", "EUR", Decimal(1), "E-7")
-    assert await blocks_read(admin, taken_back_store.UNRECORDED_LIKE, *like) < BLOCKS_MAX
+    assert await blocks_read(admin, bank_reversal_store.UNRECORDED_LIKE, *like) < BLOCKS_MAX
 
 
 async def test_a_page_of_a_bank_file_is_compared_by_the_index_however_many_keys_it_asks_for(

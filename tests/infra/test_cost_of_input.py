@@ -35,9 +35,9 @@ from tidegate.infra.http.body import BODY_BYTES_MAX
 from tidegate.infra.http.csp_reports import REPORTS_PATH
 from tidegate.infra.http.operation import Operation
 from tidegate.infra.http.request_head import HEADER_BYTES_MAX, URL_BYTES_MAX
-from tidegate.member import limit as sign_in_limit
+from tidegate.member import sign_in_limit
 from tidegate.member.permission import Role
-from tidegate.rail.sandbox import notice
+from tidegate.rail.sandbox import signed_notification
 from tidegate.runtime import Runtime
 from tidegate.sandbox.seed import FILE_NAME, VARIABLES
 from tidegate.settings import Settings
@@ -115,11 +115,11 @@ CONSOLE_FORMS = {
     "/approvals/{business}/{approval}/withdraw": ("unknown",),
     "/held/{inflow}": ("why", "version"),
     "/accounts/{account}/propose": ("why",),
-    "/accounts/{account}/brake": ("reason",),
+    "/accounts/{account}/suspend": ("reason",),
     "/accounts/{account}/documents": ("name",),
     "/accounts/{account}/documents/{document}": ("reason",),
     "/merchants": ("name", "email"),
-    "/merchants/{business}/brake": ("reason",),
+    "/merchants/{business}/suspend": ("reason",),
     "/merchants/{business}/cards": ("reason",),
     "/merchants/{business}/propose": ("why", "rate", "percent"),
     "/merchants/{business}/view": ("reason",),
@@ -422,7 +422,7 @@ async def test_a_report_or_notification_of_twice_the_size_costs_no_more_than_twi
         await caller.hold(f"report, {what}", report, BODY_BYTES_MAX)
 
         async def notify(size: int, *, make: MakeText = make) -> float:
-            raw = notice.sign(make(size).encode(), runtime.secret, now=now)
+            raw = signed_notification.sign(make(size).encode(), runtime.secret, now=now)
             return await caller.cost_s("POST", "/intake/sandbox", body=raw.body, headers=dict(raw.headers))
 
         await caller.hold(f"notification, {what}", notify, BODY_BYTES_MAX)

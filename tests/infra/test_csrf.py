@@ -20,13 +20,13 @@ from tidegate.infra.http.operation import Headers
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page.cookie import COOKIES_MAX, Cookie, cookies_of
 from tidegate.infra.page.csrf import KEY_BYTES_MIN, Csrf, Visitor
+from tidegate.infra.page.public_url import PublicUrl
 from tidegate.infra.page.response import Html, see_other
 from tidegate.infra.page.router import PageRequest
-from tidegate.infra.page.site import Site
 
 KEY = bytes(range(KEY_BYTES_MIN))
-SECURE = Site("https://pay.example.com")
-LOCAL = Site("http://localhost:8080")
+SECURE = PublicUrl("https://pay.example.com")
+LOCAL = PublicUrl("http://localhost:8080")
 CSRF = Csrf(SECURE, key=KEY)
 ADA = Visitor("A" * 22, is_new=False)
 EVE = Visitor("E" * 22, is_new=False)
@@ -141,7 +141,7 @@ def test_only_our_own_pages_may_send(pairs: list[tuple[str, str]], passes: bool)
     ],
 )
 def test_our_origin_is_as_browsers_write_it(base_url: str, origin: str, is_secure: bool, link: str) -> None:
-    site = Site(base_url)
+    site = PublicUrl(base_url)
     assert (site.origin, site.is_secure, site.url("/x")) == (origin, is_secure, link)
 
 
@@ -155,7 +155,7 @@ def test_our_origin_is_as_browsers_write_it(base_url: str, origin: str, is_secur
         (LOCAL, "tidegate", ["HttpOnly", "Path=/", "SameSite=Lax"]),
     ],
 )
-def test_a_new_visitor_gets_a_cookie_and_is_known_by_it(site: Site, name: str, attributes: list[str]) -> None:
+def test_a_new_visitor_gets_a_cookie_and_is_known_by_it(site: PublicUrl, name: str, attributes: list[str]) -> None:
     csrf = Csrf(site, key=KEY)
     visitor = csrf.visitor_of({})
     [(header, value)] = csrf.cookie(visitor)
@@ -253,7 +253,7 @@ async def shopping() -> AsyncIterator[tuple[httpx.AsyncClient, Shop]]:
     shops: list[Shop] = []
 
     def open_shop(url: str) -> list[Route]:
-        shops.append(Shop(Csrf(Site(url), key=KEY)))
+        shops.append(Shop(Csrf(PublicUrl(url), key=KEY)))
         return shops[0].routes()
 
     async with visiting(open_shop) as client:

@@ -14,7 +14,7 @@ import asyncpg
 import pytest
 
 import tidegate
-from tidegate.infra.embedded import EmbeddedPostgres, EmbeddedPostgresFailed, account, binaries
+from tidegate.infra.embedded import EmbeddedPostgres, EmbeddedPostgresFailed, binaries, os_account
 from tidegate.infra.embedded.postmaster import is_postgres
 
 CHOSEN_BIN = os.environ.get("TIDEGATE_POSTGRES_BIN")
@@ -162,7 +162,7 @@ def test_it_listens_on_no_network_address(server: EmbeddedPostgres, shared_home:
 
 @only_root
 def test_another_account_cannot_connect(server: EmbeddedPostgres, shared_home: Path) -> None:
-    owner = account.server_account(shared_home).name
+    owner = os_account.server_account(shared_home).name
     other = next(name for name in ("daemon", "nobody") if name != owner)
     with pytest.raises(AssertionError, match="Permission denied"):
         ask(server.url(), "select 1", account=other)
@@ -226,7 +226,7 @@ def test_a_reused_process_id_does_not_block_the_start(home: Path, start: Callabl
     server = start(home)
     killed = kill_hard(server)
     wait_until(lambda: not is_postgres(killed))
-    owner = account.server_account(home)
+    owner = os_account.server_account(home)
     with owner.spawn(["/bin/sleep", "60"], output=subprocess.DEVNULL) as stranger:
         for name in ("postmaster.pid", ".s.PGSQL.5432.lock"):
             left = home / f"postgres-{MAJOR}" / name
@@ -307,7 +307,7 @@ def test_below_a_closed_folder_root_keeps_data_and_programs_elsewhere(
 ) -> None:
     elsewhere = make_home() / "state"
     elsewhere.parent.chmod(0o755)
-    monkeypatch.setattr(account, "SHARED_STATE", elsewhere)
+    monkeypatch.setattr(os_account, "SHARED_STATE", elsewhere)
     monkeypatch.setattr(binaries, "SHARED_STATE", elsewhere)
     install = home / "package" / "pginstall"
     for name in ("bin", "lib", "share"):

@@ -20,7 +20,7 @@ from tidegate.infra import rate_limit
 from tidegate.infra.http import csp_reports
 from tidegate.infra.http.body import BODY_BYTES_MAX
 from tidegate.infra.http.csp_reports import ALL, EACH_ADDRESS, REPORTS_PATH, Reports
-from tidegate.infra.http.limit import Limiter
+from tidegate.infra.http.request_limit import Limiter
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page.response import Html, see_other
 from tidegate.infra.page.router import PageRequest, PageRouter

@@ -15,10 +15,10 @@ import pytest
 
 from infra.page_world import visiting
 from tidegate.infra.page import static
-from tidegate.infra.page.site import Site
+from tidegate.infra.page.public_url import PublicUrl
 from tidegate.infra.page.static import StaticFile
 
-SITE = Site("https://pay.example.com/shop")
+SITE = PublicUrl("https://pay.example.com/shop")
 SCRIPT = b"'use strict'; // \xe2\x82\xa6\n" * 100
 # Nothing in it repeats, so compressing makes it larger.
 PICTURE = hashlib.sha512(b"noise").digest()

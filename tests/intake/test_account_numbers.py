@@ -30,7 +30,7 @@ from tidegate.rail.action import FailureReason, TransferAction
 from tidegate.rail.deps import PaymentDeps
 from tidegate.rail.instrument import TransferInstrument
 from tidegate.rail.interface import AccountDetails, OpenAccount, StartAttempt
-from tidegate.rail.sandbox import SandboxRail, notice
+from tidegate.rail.sandbox import SandboxRail, signed_notification
 from tidegate.rail.state import AttemptState, Waiting
 from tidegate.runtime import Runtime
 
@@ -76,7 +76,7 @@ class Pool:
         return checkout, await pay.charge(payer, seen, next(iter(seen.payment.order.methods)), instrument, {})
 
     async def notify(self, body: dict[str, Any], *, rail: str = "sandbox") -> None:
-        raw = notice.sign(json.dumps(body).encode(), self.runtime.secret, now=self.runtime.clock.now())
+        raw = signed_notification.sign(json.dumps(body).encode(), self.runtime.secret, now=self.runtime.clock.now())
         await intake.receive(self.deps, rail, raw, self.runtime.clock)
 
     async def close(self) -> None:
@@ -114,7 +114,7 @@ async def test_money_for_a_number_that_no_open_account_has_goes_back_from_the_ne
     second, _ = await pool.pay()
     await pool.close()
     late = SettableClock(pool.runtime.clock.now() + timedelta(minutes=40))
-    raw = notice.sign(json.dumps(credit(NUMBER)).encode(), pool.runtime.secret, now=late.now())
+    raw = signed_notification.sign(json.dumps(credit(NUMBER)).encode(), pool.runtime.secret, now=late.now())
     await intake.receive(pool.deps, "sandbox", raw, late)
     assert (await status(first), await status(second)) == ("pending", "pending")
     assert (await second.view())["amountReturned"] == 100

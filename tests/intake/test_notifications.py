@@ -25,7 +25,7 @@ from tidegate.infra import rate_limit
 from tidegate.infra.telemetry import Meter
 from tidegate.intake import refused
 from tidegate.ledger.model import PLATFORM_BUSINESS_ID
-from tidegate.rail.sandbox import notice
+from tidegate.rail.sandbox import signed_notification
 from tidegate.runtime import Runtime
 from tidegate.settings import Settings
 
@@ -40,7 +40,7 @@ class Bank:
 
     async def notify(self, body: bytes | dict[str, Any], **headers: str) -> httpx.Response:
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-        signed = notice.sign(raw, self.secret, now=self.runtime.clock.now())
+        signed = signed_notification.sign(raw, self.secret, now=self.runtime.clock.now())
         return await self.client.post("/intake/sandbox", content=raw, headers={**signed.headers, **headers})
 
     async def notify_until_accepted(self, body: dict[str, Any]) -> httpx.Response:

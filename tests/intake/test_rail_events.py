@@ -12,13 +12,13 @@ from tidegate.core.money import Currency, Money
 from tidegate.doctor.commands import examine_books
 from tidegate.intake import commands as intake
 from tidegate.rail.event import (
-    AskAbout,
-    Asked,
     AttemptOutcome,
     CreditReversed,
     DisputeChanged,
     DisputeStatus,
     Notification,
+    PollRequested,
+    PollSubject,
     RailEvent,
     ReturnConfirmed,
     ReturnFailed,
@@ -50,7 +50,7 @@ async def test_a_hint_lets_the_worker_ask_at_once(new_checkout: MakeCheckout, ru
     attempt = (await checkout.charge(PHONE)).json()["data"]["attemptId"]
     business_id = checkout.shop.business_id
     await admin.execute("UPDATE attempt SET next_poll_at = now() + interval '1 hour'")
-    await tell(runtime, AskAbout(subject=Asked.ATTEMPT, business_id=business_id, reference=attempt))
+    await tell(runtime, PollRequested(subject=PollSubject.ATTEMPT, business_id=business_id, reference=attempt))
     assert await admin.fetchval("SELECT next_poll_at <= now() FROM attempt")
     assert await admin.fetchval("SELECT state FROM notification WHERE id LIKE 'test-%'") == "done"
 
@@ -67,12 +67,12 @@ async def test_money_of_no_attempt_told_twice_in_other_words_is_no_contradiction
     assert await admin.fetchval("SELECT count(*) FROM receipt") == 1
 
 
-@pytest.mark.parametrize("subject", Asked)
+@pytest.mark.parametrize("subject", PollSubject)
 async def test_a_hint_about_something_unknown_is_noted(
-    new_checkout: MakeCheckout, runtime: Runtime, admin: Any, subject: Asked
+    new_checkout: MakeCheckout, runtime: Runtime, admin: Any, subject: PollSubject
 ) -> None:
     checkout = await new_checkout()
-    await tell(runtime, AskAbout(subject=subject, business_id=checkout.shop.business_id, reference="xx_never"))
+    await tell(runtime, PollRequested(subject=subject, business_id=checkout.shop.business_id, reference="xx_never"))
     assert "xx_never" in await admin.fetchval("SELECT note FROM notification WHERE id LIKE 'test-%'")
 
 
@@ -82,7 +82,9 @@ async def test_a_hint_about_an_ended_attempt_asks_once_and_stops(
     checkout = await new_checkout(currency="KES")
     attempt = (await checkout.charge(PHONE)).json()["data"]["attemptId"]
     await checkout.cancel()
-    await tell(runtime, AskAbout(subject=Asked.ATTEMPT, business_id=checkout.shop.business_id, reference=attempt))
+    await tell(
+        runtime, PollRequested(subject=PollSubject.ATTEMPT, business_id=checkout.shop.business_id, reference=attempt)
+    )
     await checkout.tick()
     assert await admin.fetchval("SELECT next_poll_at FROM attempt") is None
     assert (await checkout.view())["ending"] == "cancelled"
@@ -154,7 +156,9 @@ async def test_one_event_that_cannot_be_recorded_does_not_hold_up_the_others(
 ) -> None:
     checkout = await new_checkout()
     business_id = checkout.shop.business_id
-    broken = AskAbout(subject=Asked.ATTEMPT, business_id=business_id, reference="a NUL \0")
+    broken = PollRequested(subject=PollSubject.ATTEMPT, business_id=business_id, reference="a NUL \0")
     with pytest.raises(Exception, match=r".+"):
-        await tell(runtime, broken, AskAbout(subject=Asked.ATTEMPT, business_id=business_id, reference="at_other"))
+        await tell(
+            runtime, broken, PollRequested(subject=PollSubject.ATTEMPT, business_id=business_id, reference="at_other")
+        )
     assert await admin.fetchval("SELECT count(*) FROM notification WHERE id LIKE 'test-%'") == 1

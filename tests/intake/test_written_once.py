@@ -38,7 +38,7 @@ async def test_an_outcome_is_written_once_with_its_notification(
     await checkout.charge({"type": "mobile_money", "phone": "+254712340001"})
     # Notified before it is polled.
     later = SettableClock(runtime.clock.now() + timedelta(minutes=1))
-    assert (await notifier.send_notices(runtime.deps, later)).done == 1
+    assert (await notifier.send_notifications(runtime.deps, later)).done == 1
     assert (await checkout.record())["status"] == "success"
     assert await tried.fetchval("SELECT count(*) FROM notification") == 1
     assert await tried.fetchval("SELECT count(*) FROM tried") == 1

@@ -58,7 +58,7 @@ async def settlement(checkout: Checkout, admin: Any) -> Change:
         "settled_minor": expected - 108, "method": "bank_transfer", "paid_at": NOW, "expected_minor": expected,
         "fee_rule_id": found["fee_rule_id"], "ref_rail": "sandbox", "ref_id": f"by-hand-{found['id']}",
         "ref_body": b64encode(b"{}").decode(), "attempt_id": found["attempt_id"], "attempt_status": "succeeded",
-        "account_id": found["account_id"], "account_number": found["account_number"], "asks": 0, "answers": 0,
+        "account_id": found["account_id"], "account_number": found["account_number"], "polls": 0, "answers": 0,
         "resends": 0, "rail": "sandbox", "transaction_id": f"by-hand-{found['id']}", "currency": "NGN",
         "amount_minor": expected, "outcome": "settled", "payer": {}, "kind": "checkout_settled",
         "cause": f"payment/{found['id']}", "accounts": ["rail", "wallet", "fee", "vat"],

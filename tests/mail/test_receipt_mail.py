@@ -28,7 +28,7 @@ from tidegate.infra.leased_work import LEASE, RoundResult
 from tidegate.mail import send
 from tidegate.mail.send import SmtpTransport
 from tidegate.payment.pay import view
-from tidegate.refund import settle
+from tidegate.refund import send as refund_send
 from tidegate.runtime import Runtime
 
 ON = {"receipts_by_mail": True}
@@ -281,7 +281,7 @@ async def complete_refunds(runtime: Runtime, admin: Any) -> None:
     now = runtime.clock.now()
     while await admin.fetchval("SELECT count(*) FROM refund_leg WHERE next_poll_at IS NOT NULL"):
         now += timedelta(minutes=1)
-        assert (await settle.ask_rails(runtime.deps, SettableClock(now))).failed == 0
+        assert (await refund_send.poll_rails(runtime.deps, SettableClock(now))).failed == 0
 
 
 async def test_a_payer_is_told_of_each_refund_once_with_the_receipt_as_it_is_then(

@@ -11,8 +11,8 @@ from dashboard.people import TOKEN, People, SignedInPerson
 from member.test_sign_in import GOOD, enrolled, form, joined
 from tidegate.core.errors import RateLimited
 from tidegate.infra.db import Database
-from tidegate.member import limit
-from tidegate.member.limit_store import CountedTries
+from tidegate.member import sign_in_limit
+from tidegate.member.sign_in_limit_store import CountedTries
 
 pytestmark = pytest.mark.usefixtures("unlimited")
 NOW = datetime(2026, 11, 17, 9, tzinfo=UTC)
@@ -23,23 +23,25 @@ LATER = "UPDATE sign_in_try SET last_at = last_at - interval '61 seconds'"
 
 @pytest.mark.parametrize(("tries", "pause_s"), [(4, 0), (5, 1), (6, 2), (8, 8), (11, 60), (400, 60)])
 def test_an_account_is_slowed_and_never_locked(tries: int, pause_s: int) -> None:
-    subject, found = limit.ACCOUNT.of("ada@example.com"), CountedTries(tries, NOW, NOW)
-    assert limit.next_try(subject, found, now=NOW) == (pause_s or CountedTries(tries + 1, NOW, NOW))
+    subject, found = sign_in_limit.ACCOUNT.of("ada@example.com"), CountedTries(tries, NOW, NOW)
+    assert sign_in_limit.next_try(subject, found, now=NOW) == (pause_s or CountedTries(tries + 1, NOW, NOW))
     later = NOW + timedelta(seconds=pause_s)
-    assert limit.next_try(subject, found, now=later) == CountedTries(tries + 1, NOW, later)
+    assert sign_in_limit.next_try(subject, found, now=later) == CountedTries(tries + 1, NOW, later)
 
 
 def test_an_address_waits_until_its_minute_is_over() -> None:
-    subject, found = limit.of_address("203.0.113.7")[0], CountedTries(20, NOW, NOW)
-    assert limit.next_try(subject, found, now=NOW + timedelta(seconds=15)) == 45
+    subject, found = sign_in_limit.of_address("203.0.113.7")[0], CountedTries(20, NOW, NOW)
+    assert sign_in_limit.next_try(subject, found, now=NOW + timedelta(seconds=15)) == 45
     later = NOW + timedelta(seconds=60)
-    assert limit.next_try(subject, found, now=later) == CountedTries(1, later, later)
+    assert sign_in_limit.next_try(subject, found, now=later) == CountedTries(1, later, later)
 
 
 async def test_many_tries_at_once_are_counted_one_by_one(db: Database) -> None:
     async def one() -> bool:
         try:
-            await limit.take(db, [limit.RESET.of("ada@example.com"), *limit.of_address("2001:db8::1")], now=NOW)
+            await sign_in_limit.take(
+                db, [sign_in_limit.RESET.of("ada@example.com"), *sign_in_limit.of_address("2001:db8::1")], now=NOW
+            )
         except RateLimited:
             return False
         return True

@@ -12,7 +12,7 @@ import pytest
 
 from build import Shop
 from dashboard.people import TOKEN, People, SignedInPerson
-from tidegate.member import entrance
+from tidegate.member import sandbox_people
 from tidegate.member.permission import Role
 
 GOOD = "seven green lanterns over Yaba"
@@ -200,8 +200,8 @@ async def test_nobody_gives_a_role_above_their_own_and_the_last_owner_stays(
 
 
 async def test_a_link_into_the_sandbox_works_once_and_looking_spends_nothing(people: People, shop: Shop) -> None:
-    await entrance.seed(people.db, shop.business_id, now=people.now())
-    link = (await entrance.new_link(people.db, people.base_url)).removeprefix(people.base_url)
+    await sandbox_people.seed(people.db, shop.business_id, now=people.now())
+    link = (await sandbox_people.new_link(people.db, people.base_url)).removeprefix(people.base_url)
     for _ in range(2):  # As a preview of a chat program does.
         assert "Enter as Ada Obi, owner" in (await people.browser().get(link)).text
     assert (await people.browser().head(link)).status_code == 200
@@ -210,7 +210,7 @@ async def test_a_link_into_the_sandbox_works_once_and_looking_spends_nothing(peo
     assert (await form(browser, link)).status_code == 303
     assert (await people.browser().get(link)).status_code == 404
     assert (await browser.post(link, data={"token": TOKEN.findall(page.text)[0]})).status_code == 404
-    late = (await entrance.new_link(people.db, people.base_url)).removeprefix(people.base_url)
+    late = (await sandbox_people.new_link(people.db, people.base_url)).removeprefix(people.base_url)
     await people.admin.execute("UPDATE one_time_link SET expires_at = now()")
     assert (await people.browser().get(late)).status_code == 404
 

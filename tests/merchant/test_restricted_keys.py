@@ -21,17 +21,17 @@ from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Database
 from tidegate.merchant import commands, key_use
 from tidegate.merchant.key_cache import KeyCache
-from tidegate.merchant.key_terms import KeyWish, terms_of
+from tidegate.merchant.key_terms import KeyRequest, terms_of
 from tidegate.merchant.key_use import KeyUses
 from tidegate.merchant.model import KeyKind, KeyScope
 from tidegate.runtime import Runtime
 
 NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
-WISH: dict[str, Any] = {"name": "Till", "scopes": ["read"]}
+REQUEST: dict[str, Any] = {"name": "Till", "scopes": ["read"]}
 
 
 async def make(db: Database, business_id: str, now: datetime = NOW, **changes: Any) -> commands.NewKey:
-    terms = terms_of(KeyWish(**{**WISH, **changes}), now=now)
+    terms = terms_of(KeyRequest(**{**REQUEST, **changes}), now=now)
     async with db.transaction() as tx:
         return await commands.make_key(tx, business_id, terms, mode=Mode.SANDBOX, by=OPERATOR, now=now)
 
@@ -118,9 +118,9 @@ async def test_a_key_made_for_a_time_ends_then(db: Database, shop: Shop) -> None
         ("refundMax", {"scopes": ["refund"], "refund_max": {"NGN": -1}}), ("expiresAt", {"expires_at": NOW}),
     ],
 )  # fmt: skip
-def test_a_wrong_wish_is_refused_and_named(field: str, changes: dict[str, Any]) -> None:
+def test_a_wrong_request_is_refused_and_named(field: str, changes: dict[str, Any]) -> None:
     with pytest.raises(Invalid) as refused:
-        terms_of(KeyWish(**{**WISH, **changes}), now=NOW)
+        terms_of(KeyRequest(**{**REQUEST, **changes}), now=NOW)
     assert [problem.field for problem in refused.value.problems] == [field]
 
 

@@ -55,7 +55,7 @@ CONCEPTS = {
         "bank_payout",
     ),
     "Retention": ("retention",),
-    "Sandbox": ("sandbox_attempt", "sandbox_account", "sandbox_payout", "sandbox_notice", "sandbox_trade"),
+    "Sandbox": ("sandbox_attempt", "sandbox_account", "sandbox_payout", "sandbox_notification", "sandbox_trade"),
 }  # fmt: skip
 
 _HEAD = """# The schema

@@ -22,7 +22,7 @@ from pages.scenery import (
     transferred,
 )
 from pages.stage import LinkedCheckout, Stage
-from tidegate.checkout.limit import SLOWED, WRITE
+from tidegate.checkout.payer_limit import SLOWED, WRITE
 from tidegate.core.clock import SystemClock, monotonic_s
 from tidegate.infra import rate_limit
 from tidegate.merchant import commands as merchants

@@ -23,7 +23,7 @@ from tidegate.payment.settle import TRIES
 from tidegate.rail.deps import PaymentDeps
 from tidegate.rail.event import MoneyArrived, Notification
 from tidegate.rail.notification import NotificationRef
-from tidegate.rail.sandbox import notice
+from tidegate.rail.sandbox import signed_notification
 from tidegate.rail.state import Party
 from tidegate.runtime import Runtime
 
@@ -53,8 +53,10 @@ def credit(runtime: Runtime, account: str, *, minor: int = 10_000, transaction_i
 async def notify(
     runtime: Runtime, deps: PaymentDeps, transfer: MoneyArrived, *, notification_id: str | None = None
 ) -> None:
-    body = notice.write(Notification(id=notification_id or ids.new_event_id(), event=transfer))
-    await intake.receive(deps, "sandbox", notice.sign(body, runtime.secret, now=runtime.clock.now()), runtime.clock)
+    body = signed_notification.write(Notification(id=notification_id or ids.new_event_id(), event=transfer))
+    await intake.receive(
+        deps, "sandbox", signed_notification.sign(body, runtime.secret, now=runtime.clock.now()), runtime.clock
+    )
 
 
 async def waiting(new_checkout: MakeCheckout, shop: Shop, count: int) -> tuple[list[Checkout], list[str]]:

@@ -170,7 +170,7 @@ async def test_two_workers_ask_about_an_attempt_once(new_checkout: MakeCheckout,
     checkout = await new_checkout(currency="KES")
     await checkout.charge({"type": "mobile_money", "phone": "+254712340005"})
     later = runtime.clock.now() + timedelta(seconds=10)
-    done = await asyncio.gather(*(sweep.ask_rails(runtime.deps, SettableClock(later)) for _ in range(4)))
+    done = await asyncio.gather(*(sweep.poll_rails(runtime.deps, SettableClock(later)) for _ in range(4)))
     assert sum(tally.done for tally in done) == 1
 
 
@@ -182,7 +182,7 @@ async def test_a_worker_whose_lease_was_taken_over_writes_nothing(
     now = runtime.clock.now() + timedelta(seconds=10)
 
     later = now + LEASE
-    zombie, heir = await claim(runtime, sweep.ASK, "zombie", now), await claim(runtime, sweep.ASK, "heir", later)
+    zombie, heir = await claim(runtime, sweep.POLL, "zombie", now), await claim(runtime, sweep.POLL, "heir", later)
 
     async def record(lease: Lease) -> None:
         await settle.record_state(
@@ -194,7 +194,7 @@ async def test_a_worker_whose_lease_was_taken_over_writes_nothing(
         await record(zombie)
     assert await admin.fetchrow("SELECT * FROM attempt WHERE reference = $1", zombie.id) == before
     await record(heir)
-    assert await admin.fetchval("SELECT asks FROM attempt WHERE reference = $1", heir.id) == before["asks"] + 1
+    assert await admin.fetchval("SELECT polls FROM attempt WHERE reference = $1", heir.id) == before["polls"] + 1
 
 
 async def test_a_change_under_a_lease_that_was_lost_since_it_was_decided_writes_nothing(
@@ -203,12 +203,12 @@ async def test_a_change_under_a_lease_that_was_lost_since_it_was_decided_writes_
     checkout = await new_checkout(currency="KES")
     await checkout.charge({"type": "mobile_money", "phone": "+254712340005"})
     now = runtime.clock.now() + timedelta(seconds=10)
-    zombie = await claim(runtime, sweep.ASK, "zombie", now)
+    zombie = await claim(runtime, sweep.POLL, "zombie", now)
     async with runtime.db.connection() as tx:
         snapshot = await attempt_store.find_by_reference(tx, zombie.business_id, zombie.id)
     assert snapshot is not None
     change = PaymentChange(payment=snapshot.payment, attempt=snapshot.attempt, lease=zombie, now=now)
-    heir = await claim(runtime, sweep.ASK, "heir", now + LEASE)
+    heir = await claim(runtime, sweep.POLL, "heir", now + LEASE)
     async with runtime.db.connection() as tx:
         assert await attempt_store.apply_all(tx, [change]) == [ChangeOutcome.STALE]
         ours = msgspec.structs.replace(change, lease=heir)

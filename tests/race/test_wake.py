@@ -27,7 +27,7 @@ async def world(db: Database) -> AsyncIterator[World]:
 async def test_a_delivery_that_becomes_due_during_a_poll_is_not_overlooked(world: World, admin: Any) -> None:
     endpoints = [(await world.endpoint(f"http://127.0.0.1:9/{n}")).endpoint.id for n in range(ENDPOINTS)]
     for count in range(ROUNDS):
-        await admin.execute("UPDATE endpoint_state SET look_at = $1", world.clock.now())
+        await admin.execute("UPDATE endpoint_state SET next_poll_at = $1", world.clock.now())
         await asyncio.gather(world.sender.take(), *(send_to(world, one) for one in endpoints[: count % ENDPOINTS + 1]))
         assert await overlooked(admin) == 0
         await admin.execute("DELETE FROM webhook_delivery")
@@ -46,7 +46,7 @@ async def overlooked(admin: Any) -> int:
     count: int = await admin.fetchval(
         """
         SELECT count(*) FROM webhook_delivery JOIN endpoint_state USING (business_id, endpoint_id)
-         WHERE due_at IS NOT NULL AND lease_until IS NULL AND look_at IS NULL
+         WHERE due_at IS NOT NULL AND lease_until IS NULL AND next_poll_at IS NULL
         """
     )
     return count

@@ -82,8 +82,8 @@ class BankBench(Bench):
         path = self.rail.settings.folder / f"brought-{next(self.numbers)}.xml"
         path.write_bytes(raw.body)
         file = await imports.import_file(deps, self.rail.settings, path, now=clock.now())
-        if file.why is not None:
-            raise Unauthenticated(file.why)
+        if file.reason is not None:
+            raise Unauthenticated(file.reason)
         await self._record(deps, clock)
 
     async def _record(self, deps: PaymentDeps, clock: Clock) -> None:

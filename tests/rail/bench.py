@@ -33,7 +33,7 @@ from tidegate.rail.interface import Rail, RailBusy, RailTimeout, RefundMoney, St
 from tidegate.rail.pawapay import PawapayRail
 from tidegate.rail.pawapay.ids import id_of
 from tidegate.rail.paystack import PaystackRail
-from tidegate.rail.sandbox import SandboxRail, notice
+from tidegate.rail.sandbox import SandboxRail, signed_notification
 from tidegate.rail.state import AttemptState, PayoutState, Succeeded
 from tidegate.rail_settings import PAYSTACK_URL, PawapaySettings, PaystackSettings
 
@@ -67,17 +67,17 @@ class UnreliableRail(SandboxRail):
         start = super().start
         return await self._over_the_line(lambda: start(attempt, now=now))
 
-    async def ask(self, business_id: str, reference: str, *, now: datetime) -> AttemptState:
-        ask = super().ask
-        return await self._over_the_line(lambda: ask(business_id, reference, now=now))
+    async def poll(self, business_id: str, reference: str, *, now: datetime) -> AttemptState:
+        poll = super().poll
+        return await self._over_the_line(lambda: poll(business_id, reference, now=now))
 
     async def refund(self, money: RefundMoney, *, now: datetime) -> PayoutState:
         refund = super().refund
         return await self._over_the_line(lambda: refund(money, now=now))
 
-    async def ask_refund(self, money: RefundMoney, *, now: datetime) -> PayoutState:
-        ask_refund = super().ask_refund
-        return await self._over_the_line(lambda: ask_refund(money, now=now))
+    async def poll_refund(self, money: RefundMoney, *, now: datetime) -> PayoutState:
+        poll_refund = super().poll_refund
+        return await self._over_the_line(lambda: poll_refund(money, now=now))
 
 
 @dataclass
@@ -112,18 +112,18 @@ class SandboxBench(Bench):
         async def take(_: Lease, raw: RawNotification) -> None:
             sent.append(raw)
 
-        await self.rail.send_notices(take, SettableClock(now))
+        await self.rail.send_notifications(take, SettableClock(now))
         return sent
 
     def _signed(self, told: Notification, secret: bytes = SECRET) -> RawNotification:
-        return notice.sign(notice.write(told), secret, now=self.clock.now())
+        return signed_notification.sign(signed_notification.write(told), secret, now=self.clock.now())
 
     async def foreign(self, now: datetime) -> RawNotification:
         body = b'{"type":"attempt.failed","id":"x","businessId":"x","reference":"x","reason":"declined"}'
-        return notice.sign(body, b"the secret of another deployment", now=now)
+        return signed_notification.sign(body, b"the secret of another deployment", now=now)
 
     async def unknown(self, now: datetime) -> RawNotification:
-        return notice.sign(b'{"type":"something.new","id":"x"}', SECRET, now=now)
+        return signed_notification.sign(b'{"type":"something.new","id":"x"}', SECRET, now=now)
 
     async def end_refunds(self) -> None:
         self.clock.advance(timedelta(seconds=2))

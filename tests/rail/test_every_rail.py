@@ -37,7 +37,7 @@ from tidegate.rail.instrument import PaymentInstrument, Phone
 from tidegate.rail.interface import Rail, RailRefused, RefundMoney, StartAttempt
 from tidegate.rail.registry import LIVE_RAILS
 from tidegate.rail.state import AttemptState, Failed, PayoutState, Running, StillWaiting, Succeeded, Waiting
-from tidegate.refund import settle as refunds
+from tidegate.refund import send as refunds
 from tidegate.runtime import Runtime
 
 ENDED = (PaymentStatus.SUCCESS, PaymentStatus.FAILED, PaymentStatus.EXPIRED)
@@ -96,8 +96,8 @@ class Engine:
         """The worker's rounds, over so many minutes."""
         for _ in range(minutes):
             self.clock.advance(timedelta(minutes=1))
-            await sweep.ask_rails(self.deps, self.clock)
-            await refunds.ask_rails(self.deps, self.clock)
+            await sweep.poll_rails(self.deps, self.clock)
+            await refunds.poll_rails(self.deps, self.clock)
             await returns.send(self.deps, self.clock)
             await self.bench.work(self.deps, self.clock)
 
@@ -418,7 +418,7 @@ class Reached:
         async with asyncio.timeout(240):
             while True:
                 await self.access.pause()
-                state = await self.rail.ask(attempt.business_id, attempt.reference, now=now())
+                state = await self.rail.poll(attempt.business_id, attempt.reference, now=now())
                 if not isinstance(state, Running | StillWaiting | Waiting):
                     return state
 
@@ -432,7 +432,7 @@ class Reached:
 
     async def refunded(self, money: RefundMoney) -> PayoutState:
         async with asyncio.timeout(240):
-            while isinstance(state := await self.rail.ask_refund(money, now=now()), Running):
+            while isinstance(state := await self.rail.poll_refund(money, now=now()), Running):
                 await self.access.pause()
         return state
 

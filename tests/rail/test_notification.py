@@ -24,8 +24,8 @@ from tidegate.rail.event import (
     ReturnConfirmed,
 )
 from tidegate.rail.interface import NotificationRefused, NotificationUnreadable
-from tidegate.rail.sandbox import notice
-from tidegate.rail.sandbox.notice import BODY_BYTES_MAX, SIGNATURE_HEADER, sign, write
+from tidegate.rail.sandbox import signed_notification
+from tidegate.rail.sandbox.signed_notification import BODY_BYTES_MAX, SIGNATURE_HEADER, sign, write
 from tidegate.rail.state import Failed, Party, Succeeded
 
 NOTIFICATION = Notification(
@@ -38,8 +38,8 @@ RAW = sign(BODY, SECRET, now=NOW)
 
 def read(raw: RawNotification, now: datetime = NOW) -> list[Notification]:
     """As the rail does, which needs no database for it."""
-    notice.check(raw, SECRET, now=now)
-    return [notice.read(raw.body)]
+    signed_notification.check(raw, SECRET, now=now)
+    return [signed_notification.read(raw.body)]
 
 
 def with_header(value: str) -> RawNotification:

@@ -26,7 +26,7 @@ from tidegate.infra.api_client import ApiAnswer, ApiClient
 from tidegate.infra.db import Database
 from tidegate.rail import breaker
 from tidegate.rail.action import FailureReason, PromptAction
-from tidegate.rail.event import AskAbout, Asked, AttemptOutcome
+from tidegate.rail.event import AttemptOutcome, PollRequested, PollSubject
 from tidegate.rail.instrument import Otp, Phone
 from tidegate.rail.interface import (
     NotificationRefused,
@@ -91,7 +91,7 @@ async def until_offered(rail: PawapayRail) -> None:
 
 
 async def ask(world: PawapayWorld, order: StartAttempt, **by: int) -> Any:
-    return await world.rail.ask(order.business_id, order.reference, now=later(**by))
+    return await world.rail.poll(order.business_id, order.reference, now=later(**by))
 
 
 async def paid(world: PawapayWorld, number: str = "+254712345678", amount: Money | None = None) -> Succeeded:
@@ -456,7 +456,9 @@ async def test_without_keys_a_callback_is_a_hint(world: PawapayWorld) -> None:
     world.service.faults.add(Fault(FaultKind.ERROR, "/v2/public-key", times=2))
     async with world.another_rail() as rail:
         [hint] = await rail.read(world.raw(callback), now=now())
-        assert hint.event == AskAbout(subject=Asked.ATTEMPT, business_id=order.business_id, reference=order.reference)
+        assert hint.event == PollRequested(
+            subject=PollSubject.ATTEMPT, business_id=order.business_id, reference=order.reference
+        )
         [notification] = await rail.read(world.raw(callback), now=now())
         assert isinstance(notification.event, AttemptOutcome)
 
@@ -469,7 +471,9 @@ async def test_unsigned_callbacks_never_settle(db: Database) -> None:
         await world.rail.start(order, now=now())
         world.service.approve(world.deposit(order))
         [hint] = await world.told("COMPLETED")
-        assert hint.event == AskAbout(subject=Asked.ATTEMPT, business_id=order.business_id, reference=order.reference)
+        assert hint.event == PollRequested(
+            subject=PollSubject.ATTEMPT, business_id=order.business_id, reference=order.reference
+        )
         strangers = [
             b"", b"{", b'{"depositId":"x","status":"COMPLETED"}', b'{"status":"COMPLETED"}',
             b'{"refundId":"x","status":"x"}',
@@ -527,13 +531,15 @@ async def test_what_is_not_ours_is_acknowledged_and_forgotten(world: PawapayWorl
 async def test_a_refund_walks_to_its_end(world: PawapayWorld) -> None:
     money = refund_of(world, await paid(world))
     assert await world.rail.refund(money, now=now()) == Running()
-    assert await world.rail.ask_refund(money, now=now()) == Running()
+    assert await world.rail.poll_refund(money, now=now()) == Running()
     world.service.advance(timedelta(seconds=2))
-    done = await world.rail.ask_refund(money, now=now())
+    done = await world.rail.poll_refund(money, now=now())
     assert isinstance(done, Succeeded)
     assert done.amount == money.amount
-    events = [one.event for one in await world.told() if isinstance(one.event, AskAbout)]
-    assert events == [AskAbout(subject=Asked.REFUND, business_id=world.business_id, reference=money.reference)]
+    events = [one.event for one in await world.told() if isinstance(one.event, PollRequested)]
+    assert events == [
+        PollRequested(subject=PollSubject.REFUND, business_id=world.business_id, reference=money.reference)
+    ]
 
 
 async def test_parts_are_refunded_one_after_the_other_up_to_the_whole(world: PawapayWorld) -> None:
@@ -545,7 +551,7 @@ async def test_parts_are_refunded_one_after_the_other_up_to_the_whole(world: Paw
             with pytest.raises(RailBusy, match="REFUND_IN_PROGRESS"):
                 await world.rail.refund(refund_of(world, transaction, 100), now=now())
         world.service.advance(timedelta(seconds=2))
-        assert isinstance(await world.rail.ask_refund(money, now=now()), Succeeded)
+        assert isinstance(await world.rail.poll_refund(money, now=now()), Succeeded)
     for rejects_by_rejection_reason in (True, False):
         world.service.account.rejects_by_rejection_reason = rejects_by_rejection_reason
         again = await world.rail.refund(refund_of(world, transaction, 100), now=now())
@@ -558,14 +564,14 @@ async def test_a_refund_may_fail(world: PawapayWorld, number: str) -> None:
     money = refund_of(world, await paid(world, number))
     await world.rail.refund(money, now=now())
     world.service.advance(timedelta(seconds=2))
-    assert await world.rail.ask_refund(money, now=now()) == Failed(FailureReason.DECLINED)
+    assert await world.rail.poll_refund(money, now=now()) == Failed(FailureReason.DECLINED)
 
 
 async def test_a_stuck_refund_goes_on(world: PawapayWorld) -> None:
     money = refund_of(world, await paid(world, "+254712345129"))
     await world.rail.refund(money, now=now())
     world.service.advance(timedelta(days=1))
-    assert await world.rail.ask_refund(money, now=now()) == Running()
+    assert await world.rail.poll_refund(money, now=now()) == Running()
 
 
 async def test_a_refund_to_a_delayed_operator_waits_in_its_queue(world: PawapayWorld) -> None:
@@ -574,11 +580,11 @@ async def test_a_refund_to_a_delayed_operator_waits_in_its_queue(world: PawapayW
     provider.refunds = "DELAYED"
     assert await world.rail.refund(money, now=now()) == Running()
     world.service.advance(timedelta(hours=1))
-    assert await world.rail.ask_refund(money, now=now()) == Running()
+    assert await world.rail.poll_refund(money, now=now()) == Running()
     provider.refunds = "OPERATIONAL"
     world.service.tick()
     world.service.advance(timedelta(seconds=2))
-    assert isinstance(await world.rail.ask_refund(money, now=now()), Succeeded)
+    assert isinstance(await world.rail.poll_refund(money, now=now()), Succeeded)
 
 
 @pytest.mark.parametrize("kind", UNKNOWN_OUTCOMES)
@@ -587,7 +593,7 @@ async def test_a_refund_whose_answer_is_lost_is_not_paid_twice(world: PawapayWor
     world.service.faults.add(Fault(kind, "/v2/refunds"))
     with pytest.raises(RailTimeout):
         await world.rail.refund(money, now=now())
-    assert await world.rail.ask_refund(money, now=now()) == Running()
+    assert await world.rail.poll_refund(money, now=now()) == Running()
     assert await world.rail.refund(money, now=now()) == Running()
     assert len(world.service.memory.refunds) == 1
 
@@ -598,9 +604,9 @@ async def test_a_refund_that_never_arrived_is_requested_again(world: PawapayWorl
     with pytest.raises(RailTimeout):
         await world.rail.refund(money, now=now())
     with pytest.raises(RailTimeout):
-        await world.rail.ask_refund(money, now=now())
+        await world.rail.poll_refund(money, now=now())
     with pytest.raises(NotFound):
-        await world.rail.ask_refund(money, now=later(seconds=65))
+        await world.rail.poll_refund(money, now=later(seconds=65))
     assert await world.rail.refund(money, now=later(seconds=65)) == Running()
     assert len(world.service.memory.refunds) == 1
 
@@ -611,13 +617,13 @@ async def test_a_refund_waits_for_the_balance_and_is_paid_once(world: PawapayWor
     assert await world.rail.refund(money, now=now()) == Running()
     world.service.advance(timedelta(seconds=2))
     with pytest.raises(RailBusy, match="does not cover"):
-        await world.rail.ask_refund(money, now=now())
+        await world.rail.poll_refund(money, now=now())
     world.service.memory.balances["KES"] = Decimal(10**9)
     with pytest.raises(NotFound):
-        await world.rail.ask_refund(money, now=later(minutes=2))
+        await world.rail.poll_refund(money, now=later(minutes=2))
     assert await world.rail.refund(money, now=later(minutes=2)) == Running()
     world.service.advance(timedelta(seconds=2))
-    assert isinstance(await world.rail.ask_refund(money, now=later(minutes=2)), Succeeded)
+    assert isinstance(await world.rail.poll_refund(money, now=later(minutes=2)), Succeeded)
     assert sorted(one.status for one in world.service.memory.refunds.values()) == ["COMPLETED", "FAILED"]
 
 
@@ -634,8 +640,10 @@ async def test_a_return_is_requested_once_and_its_repeat_says_how_it_stands(worl
     world.service.advance(timedelta(seconds=2))
     assert isinstance(await world.rail.send_back(money, now=now()), Succeeded)
     assert len(world.service.memory.refunds) == 1
-    events = [one.event for one in await world.told() if isinstance(one.event, AskAbout)]
-    assert events == [AskAbout(subject=Asked.RETURN, business_id=world.business_id, reference=money.reference)]
+    events = [one.event for one in await world.told() if isinstance(one.event, PollRequested)]
+    assert events == [
+        PollRequested(subject=PollSubject.RETURN, business_id=world.business_id, reference=money.reference)
+    ]
 
 
 async def test_its_list_has_what_came_and_what_went(world: PawapayWorld) -> None:

@@ -32,12 +32,12 @@ from tidegate.rail.action import (
     TransferAction,
 )
 from tidegate.rail.event import (
-    AskAbout,
-    Asked,
     AttemptOutcome,
     CreditReversed,
     DisputeChanged,
     DisputeStatus,
+    PollRequested,
+    PollSubject,
     RawNotification,
 )
 from tidegate.rail.instrument import Bank, Otp, Phone, TransferInstrument
@@ -52,8 +52,8 @@ from tidegate.rail.interface import (
     StartAttempt,
 )
 from tidegate.rail.paystack import reference
-from tidegate.rail.paystack.notice import sign
 from tidegate.rail.paystack.rail import PaystackRail
+from tidegate.rail.paystack.signed_notification import sign
 from tidegate.rail.state import Failed, Running, StillWaiting, Succeeded, Waiting
 from tidegate.rail_settings import PaystackSettings
 
@@ -92,7 +92,7 @@ def by_transfer(world: PaystackWorld, currency: Currency = NGN) -> StartAttempt:
 
 
 async def ask(world: PaystackWorld, order: StartAttempt, **by: int) -> Any:
-    return await world.rail.ask(order.business_id, order.reference, now=later(**by))
+    return await world.rail.poll(order.business_id, order.reference, now=later(**by))
 
 
 async def paid(world: PaystackWorld, card: str = SUCCEEDS, amount: Money | None = None) -> Succeeded:
@@ -541,9 +541,9 @@ async def test_a_refund_walks_to_its_end(world: PaystackWorld) -> None:
     money = refund_of(world, await paid(world))
     assert await world.rail.refund(money, now=now()) == Running()
     world.service.advance(timedelta(seconds=5))
-    assert await world.rail.ask_refund(money, now=now()) == Running()
+    assert await world.rail.poll_refund(money, now=now()) == Running()
     world.service.advance(timedelta(seconds=5))
-    done = await world.rail.ask_refund(money, now=now())
+    done = await world.rail.poll_refund(money, now=now())
     assert isinstance(done, Succeeded)
     assert done.amount == money.amount
 
@@ -560,7 +560,7 @@ async def test_parts_are_refunded_up_to_the_whole(world: PaystackWorld) -> None:
     assert payment.status == "reversed"
     attempt = reference.read(payment.reference)
     assert attempt is not None
-    assert isinstance(await world.rail.ask(*attempt, now=now()), Succeeded)
+    assert isinstance(await world.rail.poll(*attempt, now=now()), Succeeded)
 
 
 @pytest.mark.parametrize(
@@ -570,7 +570,7 @@ async def test_a_refund_may_fail_or_need_attention(world: PaystackWorld, card: s
     money = refund_of(world, await paid(world, card))
     await world.rail.refund(money, now=now())
     world.service.advance(timedelta(seconds=10))
-    assert await world.rail.ask_refund(money, now=now()) == end
+    assert await world.rail.poll_refund(money, now=now()) == end
 
 
 @pytest.mark.parametrize("kind", UNKNOWN_OUTCOMES)
@@ -579,7 +579,7 @@ async def test_a_refund_whose_answer_is_lost_is_found_and_not_paid_twice(world: 
     world.service.faults.add(Fault(kind, "/refund"))
     with pytest.raises(RailTimeout):
         await world.rail.refund(money, now=now())
-    assert await world.rail.ask_refund(money, now=now()) == Running()
+    assert await world.rail.poll_refund(money, now=now()) == Running()
     assert await world.rail.refund(money, now=now()) == Running()
     assert len(world.service.memory.refunds) == 1
 
@@ -590,9 +590,9 @@ async def test_a_refund_that_never_arrived_is_requested_again_after_ten_minutes(
     with pytest.raises(RailTimeout):
         await world.rail.refund(money, now=now())
     with pytest.raises(RailTimeout):
-        await world.rail.ask_refund(money, now=later(minutes=9))
+        await world.rail.poll_refund(money, now=later(minutes=9))
     with pytest.raises(NotFound):
-        await world.rail.ask_refund(money, now=later(minutes=11))
+        await world.rail.poll_refund(money, now=later(minutes=11))
     assert await world.rail.refund(money, now=later(minutes=11)) == Running()
     assert len(world.service.memory.refunds) == 1
 
@@ -620,7 +620,9 @@ async def test_a_return_is_requested_once_and_its_repeat_says_how_it_stands(worl
     assert isinstance(await world.rail.send_back(money, now=now()), Succeeded)
     assert len(world.service.memory.refunds) == 1
     events = [notification.event for notification in await world.told("refund.processed")]
-    assert events == [AskAbout(subject=Asked.RETURN, business_id=world.business_id, reference=money.reference)]
+    assert events == [
+        PollRequested(subject=PollSubject.RETURN, business_id=world.business_id, reference=money.reference)
+    ]
 
 
 async def test_a_dispute_is_a_fact_and_a_lost_one_takes_the_money(world: PaystackWorld) -> None:

@@ -175,7 +175,7 @@ async def test_one_reference_is_one_attempt(rail: Rail, order: StartAttempt) -> 
 
 async def test_an_attempt_can_be_asked_about(rail: Rail, order: StartAttempt) -> None:
     started = await rail.start(order, now=NOW)
-    found = await rail.ask(order.business_id, order.reference, now=NOW)
+    found = await rail.poll(order.business_id, order.reference, now=NOW)
     is_waiting = isinstance(started, Waiting) and isinstance(found, StillWaiting)
     assert found == started or (is_waiting and found.action in (None, started.action))  # type: ignore[union-attr]
 
@@ -183,15 +183,15 @@ async def test_an_attempt_can_be_asked_about(rail: Rail, order: StartAttempt) ->
 @pytest.mark.parametrize(
     "call",
     [
-        lambda rail, business_id: rail.ask(business_id, "never", now=NOW),
+        lambda rail, business_id: rail.poll(business_id, "never", now=NOW),
         lambda rail, business_id: rail.authorize(business_id, "never", Otp("123456"), now=NOW),
         lambda rail, business_id: rail.resend(business_id, "never", now=NOW),
-        lambda rail, business_id: rail.ask_refund(
+        lambda rail, business_id: rail.poll_refund(
             RefundMoney(business_id=business_id, reference="never", transaction_id="0", amount=Money(1, Currency.NGN)),
             now=NOW,
         ),
     ],
-    ids=["ask", "authorize", "resend", "ask_refund"],
+    ids=["poll", "authorize", "resend", "poll_refund"],
 )
 async def test_a_reference_that_never_reached_it_is_not_found(
     rail: Rail, order: StartAttempt, call: Callable[[Rail, str], Awaitable[Any]]
@@ -212,7 +212,7 @@ async def test_one_reference_is_one_refund(rail: Rail, order: StartAttempt, pay:
     )
     first = await rail.refund(money, now=NOW)
     assert await rail.refund(money, now=NOW) == first
-    assert await rail.ask_refund(money, now=NOW) == first
+    assert await rail.poll_refund(money, now=NOW) == first
 
 
 async def test_a_return_may_be_asked_for_twice(rail: Rail, order: StartAttempt, pay: Pay) -> None:

@@ -69,7 +69,7 @@ async def test_a_card_may_want_a_pin_and_then_a_code(world: World) -> None:
     assert await world.rail.authorize(*where, RIGHT_PIN, now=NOW) == Waiting(OtpAction())
     # The first answer may have been lost: a PIN again is no try of the code.
     assert await world.rail.authorize(*where, RIGHT_PIN, now=NOW) == Waiting(OtpAction())
-    assert await world.rail.ask(*where, now=NOW) == Waiting(OtpAction())
+    assert await world.rail.poll(*where, now=NOW) == Waiting(OtpAction())
     assert isinstance(await world.rail.authorize(*where, RIGHT_OTP, now=NOW), Succeeded)
 
 
@@ -93,7 +93,9 @@ async def test_any_billing_address_will_do_but_none_will_not(world: World) -> No
 async def test_a_card_without_money_fails_at_once(world: World) -> None:
     order = world.order(card(WITHOUT_MONEY))
     assert await world.rail.start(order, now=NOW) == Failed(FailureReason.INSUFFICIENT_FUNDS)
-    assert await world.rail.ask(world.business_id, order.reference, now=NOW) == Failed(FailureReason.INSUFFICIENT_FUNDS)
+    assert await world.rail.poll(world.business_id, order.reference, now=NOW) == Failed(
+        FailureReason.INSUFFICIENT_FUNDS
+    )
     assert await world.notifications(later(days=1)) == []
 
 
@@ -147,7 +149,7 @@ async def test_a_wrong_try_is_asked_for_again_as_often_as_the_payer_may_answer(
     assert asked.problem is None
     again = Waiting(asked.action, reason)
     assert await world.rail.authorize(*where, wrong, now=NOW) == again
-    assert await world.rail.ask(*where, now=NOW) == again, "the outcome can be polled too"
+    assert await world.rail.poll(*where, now=NOW) == again, "the outcome can be polled too"
     for _ in range(2 * ANSWERS_MAX):
         assert await world.rail.authorize(*where, wrong, now=NOW) == again, "how often is not counted here"
     assert await world.notifications(later(days=1)) == []
@@ -187,7 +189,7 @@ async def test_a_card_authorized_twice_at_once_succeeds_once(world: World) -> No
 
 async def test_an_attempt_that_never_reached_the_rail_is_not_found(world: World) -> None:
     with pytest.raises(NotFound):
-        await world.rail.ask(world.business_id, "never", now=NOW)
+        await world.rail.poll(world.business_id, "never", now=NOW)
     with pytest.raises(NotFound):
         await world.rail.authorize(world.business_id, "never", RIGHT_PIN, now=NOW)
 
@@ -244,7 +246,7 @@ async def test_nothing_of_a_card_is_kept(world: World, admin: Any, caplog: pytes
     assert not words & {"999", "1234", "4321", "123456", "654321", "Ada", "Holder", "Marina", "Lagos", "2030"}
 
 
-SANDBOX_TABLES = ("sandbox_attempt", "sandbox_notice", "sandbox_payout")
+SANDBOX_TABLES = ("sandbox_attempt", "sandbox_notification", "sandbox_payout")
 
 
 def text_of(row: Any) -> str:

@@ -57,8 +57,8 @@ async def test_a_return_asked_for_again_is_one_return(world: World) -> None:
 
 async def test_a_refund_runs_two_seconds_and_succeeds(world: World) -> None:
     assert await world.rail.refund(refunded(world), now=NOW) == Running()
-    assert await world.rail.ask_refund(refunded(world), now=later(seconds=1)) == Running()
-    state = await world.rail.ask_refund(refunded(world), now=later(seconds=2))
+    assert await world.rail.poll_refund(refunded(world), now=later(seconds=1)) == Running()
+    state = await world.rail.poll_refund(refunded(world), now=later(seconds=2))
     assert isinstance(state, Succeeded)
     assert state.amount == Money(40_00, Currency.NGN)
     assert await world.notifications(later(days=1)) == []
@@ -66,17 +66,17 @@ async def test_a_refund_runs_two_seconds_and_succeeds(world: World) -> None:
 
 async def test_a_refund_that_ends_in_13_is_declined(world: World) -> None:
     assert await world.rail.refund(refunded(world, 40_13), now=NOW) == Running()
-    assert await world.rail.ask_refund(refunded(world), now=later(seconds=2)) == Failed(FailureReason.DECLINED)
+    assert await world.rail.poll_refund(refunded(world), now=later(seconds=2)) == Failed(FailureReason.DECLINED)
 
 
 async def test_a_refund_asked_for_again_is_one_refund(world: World) -> None:
     answers = await asyncio.gather(*(world.rail.refund(refunded(world), now=NOW) for _ in range(5)))
     assert answers == [Running()] * 5
-    first = await world.rail.ask_refund(refunded(world), now=later(seconds=2))
+    first = await world.rail.poll_refund(refunded(world), now=later(seconds=2))
     assert await world.rail.refund(refunded(world), now=later(seconds=3)) == first
 
 
 async def test_a_refund_that_was_never_asked_for_is_not_found(world: World) -> None:
     await world.rail.send_back(returned(world, "shared"), now=NOW)
     with pytest.raises(NotFound):
-        await world.rail.ask_refund(refunded(world, reference="shared"), now=NOW)
+        await world.rail.poll_refund(refunded(world, reference="shared"), now=NOW)

@@ -14,11 +14,11 @@ from tidegate.core.errors import Conflict, Invalid, NotFound
 from tidegate.core.money import Currency
 from tidegate.infra.db import Database
 from tidegate.rail.action import DialAction, FailureReason, PromptAction
-from tidegate.rail.bank import USSD_BANKS
 from tidegate.rail.event import AttemptOutcome
 from tidegate.rail.instrument import Bank, PaymentInstrument
 from tidegate.rail.interface import RailTimeout, StartAttempt
 from tidegate.rail.state import Failed, Running, Succeeded, Waiting
+from tidegate.rail.ussd_bank import USSD_BANKS
 
 GTB = Bank("058")
 
@@ -32,7 +32,7 @@ async def outcome_notified(world: World, order: StartAttempt, now: datetime = NO
     [notification] = await world.notifications(now)
     assert isinstance(notification.event, AttemptOutcome)
     assert (notification.event.business_id, notification.event.reference) == (order.business_id, order.reference)
-    assert await world.rail.ask(world.business_id, order.reference, now=now) == notification.event.state
+    assert await world.rail.poll(world.business_id, order.reference, now=now) == notification.event.state
     return notification.event.state
 
 
@@ -48,7 +48,7 @@ async def test_0001_is_approved_after_five_seconds(world: World) -> None:
     order = world.order(phone("0001"))
     assert await world.rail.start(order, now=NOW) == Running()
     assert await world.notifications(later(seconds=4)) == []
-    assert await world.rail.ask(world.business_id, order.reference, now=later(seconds=4)) == Running()
+    assert await world.rail.poll(world.business_id, order.reference, now=later(seconds=4)) == Running()
     assert isinstance(await outcome_notified(world, order, later(seconds=5)), Succeeded)
 
 
@@ -72,16 +72,16 @@ async def test_0005_never_answers_and_is_resolved_by_asking(world: World) -> Non
     for _ in range(2):
         with pytest.raises(RailTimeout):
             await world.rail.start(order, now=NOW)
-    assert await world.rail.ask(world.business_id, order.reference, now=NOW) == Running()
-    assert await world.rail.ask(world.business_id, order.reference, now=later(seconds=9)) == Running()
-    assert isinstance(await world.rail.ask(world.business_id, order.reference, now=later(seconds=10)), Succeeded)
+    assert await world.rail.poll(world.business_id, order.reference, now=NOW) == Running()
+    assert await world.rail.poll(world.business_id, order.reference, now=later(seconds=9)) == Running()
+    assert isinstance(await world.rail.poll(world.business_id, order.reference, now=later(seconds=10)), Succeeded)
     assert await world.notifications(later(days=1)) == []
 
 
 async def test_any_other_number_waits_for_the_payer(world: World) -> None:
     order = world.order(phone("0006"))
     assert await world.rail.start(order, now=NOW) == Waiting(PromptAction())
-    assert await world.rail.ask(world.business_id, order.reference, now=later(days=1)) == Waiting(PromptAction())
+    assert await world.rail.poll(world.business_id, order.reference, now=later(days=1)) == Waiting(PromptAction())
     assert await world.notifications(later(days=1)) == []
     await world.rail.approve(world.business_id, order.reference, now=later(days=1))
     assert isinstance(await outcome_notified(world, order, later(days=1)), Succeeded)
@@ -117,7 +117,7 @@ async def test_a_dialled_code_is_approved(world: World) -> None:
     await world.rail.approve(world.business_id, order.reference, now=later(minutes=9))
     assert isinstance(await outcome_notified(world, order, later(minutes=9)), Succeeded)
     # The end of the code changes nothing any more.
-    assert isinstance(await world.rail.ask(world.business_id, order.reference, now=later(hours=1)), Succeeded)
+    assert isinstance(await world.rail.poll(world.business_id, order.reference, now=later(hours=1)), Succeeded)
 
 
 async def test_a_dialled_code_is_declined(world: World) -> None:
@@ -130,9 +130,9 @@ async def test_a_dialled_code_is_declined(world: World) -> None:
 async def test_a_code_lapses_after_ten_minutes_without_a_notification(world: World) -> None:
     order = world.order(GTB)
     answer = await world.rail.start(order, now=NOW)
-    assert await world.rail.ask(world.business_id, order.reference, now=later(minutes=9)) == answer
+    assert await world.rail.poll(world.business_id, order.reference, now=later(minutes=9)) == answer
     end = later(minutes=10)
-    assert await world.rail.ask(world.business_id, order.reference, now=end) == Failed(FailureReason.EXPIRED)
+    assert await world.rail.poll(world.business_id, order.reference, now=end) == Failed(FailureReason.EXPIRED)
     with pytest.raises(Conflict, match="expired"):
         await world.rail.approve(world.business_id, order.reference, now=end)
     assert await world.notifications(later(days=1)) == []
@@ -143,7 +143,7 @@ async def test_an_unknown_bank_is_refused_and_nothing_is_started(world: World) -
     with pytest.raises(Invalid, match="bank"):
         await world.rail.start(order, now=NOW)
     with pytest.raises(NotFound):
-        await world.rail.ask(world.business_id, order.reference, now=NOW)
+        await world.rail.poll(world.business_id, order.reference, now=NOW)
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ from tidegate.rail.event import RawNotification
 from tidegate.rail.instrument import Bank, PaymentInstrument, Pin
 from tidegate.rail.interface import NotificationRefused, Rail, StartAttempt
 from tidegate.rail.sandbox import SandboxRail
-from tidegate.rail.sandbox.begin import MEANS_OF
+from tidegate.rail.sandbox.begin import INSTRUMENT_OF
 from tidegate.rail.state import Running, Succeeded
 
 EVERY_MEANS: list[PaymentInstrument] = [
@@ -57,7 +57,7 @@ async def world(db: Database) -> World:
 def test_it_offers_the_whole_matrix(open_db: Database) -> None:
     rail: Rail = SandboxRail(open_db, SECRET)
     assert rail.name == "sandbox"
-    assert set(MEANS_OF) == set(Method)
+    assert set(INSTRUMENT_OF) == set(Method)
     for currency in Currency:
         for method in Method:
             assert rail.capabilities.offers(method, Money(1, currency)) == (method in currency.spec.methods)
@@ -115,7 +115,7 @@ async def test_another_process_knows_all_of_it(world: World, db: Database) -> No
     assert await world.rail.start(order, now=NOW) == Running()
     elsewhere = SandboxRail(db, SECRET)
     [notification] = await replace(world, rail=elsewhere).notifications()
-    assert notification.event.state == await elsewhere.ask(world.business_id, order.reference, now=NOW)  # type: ignore[union-attr]
+    assert notification.event.state == await elsewhere.poll(world.business_id, order.reference, now=NOW)  # type: ignore[union-attr]
 
 
 async def test_a_notice_is_sent_once_when_all_goes_well(world: World) -> None:
@@ -133,7 +133,7 @@ async def test_a_notice_whose_sender_died_is_due_again(world: World) -> None:
         raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
-        await world.rail.send_notices(die, SettableClock(NOW))
+        await world.rail.send_notifications(die, SettableClock(NOW))
     assert await world.sent(NOW + LEASE / 2) == []
     [second] = await world.sent(NOW + LEASE)
     assert second.body == first[0].body
@@ -166,6 +166,6 @@ async def test_a_business_is_forgotten_without_the_others(world: World, db: Data
     for each in (world, other):
         await each.rail.start(each.order(card(PLAIN)), now=NOW)
     await world.rail.forget(world.business_id)
-    for table in ("sandbox_attempt", "sandbox_notice"):
+    for table in ("sandbox_attempt", "sandbox_notification"):
         owners = [row["business_id"] for row in await admin.fetch(f"SELECT business_id FROM {table}")]
         assert owners == [other.business_id]

@@ -199,4 +199,4 @@ async def test_an_account_stays_open_whatever_arrives(world: World) -> None:
     assert isinstance(answer, Waiting)
     assert isinstance(answer.action, TransferAction)
     await world.send(answer.action.account_number, HUNDRED)
-    assert await world.rail.ask(world.business_id, order.reference, now=later(days=1)) == answer
+    assert await world.rail.poll(world.business_id, order.reference, now=later(days=1)) == answer

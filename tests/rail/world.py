@@ -85,7 +85,7 @@ class World:
         async def take(_: Lease, raw: RawNotification) -> None:
             sent.append(raw)
 
-        assert (await self.rail.send_notices(take, SettableClock(now))).failed == 0
+        assert (await self.rail.send_notifications(take, SettableClock(now))).failed == 0
         return sent
 
     async def notifications(self, now: datetime = NOW) -> list[Notification]:

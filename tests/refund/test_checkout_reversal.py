@@ -21,7 +21,7 @@ from tidegate.core.finding import Finding
 from tidegate.doctor import refund_store
 from tidegate.doctor.commands import examine_books
 from tidegate.ledger import chain
-from tidegate.rail.sandbox import notice
+from tidegate.rail.sandbox import signed_notification
 from tidegate.refund import reversal
 from tidegate.runtime import Runtime
 
@@ -36,7 +36,7 @@ class Bank:
 
     async def notify(self, checkout: Checkout, body: dict[str, Any]) -> None:
         raw = json.dumps(body).encode()
-        signed = notice.sign(raw, self.runtime.secret, now=self.runtime.clock.now())
+        signed = signed_notification.sign(raw, self.runtime.secret, now=self.runtime.clock.now())
         answer = await self.client.post("/intake/sandbox", content=raw, headers=dict(signed.headers))
         assert answer.status_code == 200, answer.text
         await checkout.tick()

@@ -14,10 +14,10 @@ from tidegate.core.ids import Mode
 from tidegate.core.money import Currency
 from tidegate.doctor import refund_store
 from tidegate.refund.model import RefundRate, RefundView
-from tidegate.release import commands as releases
-from tidegate.release.arguments import RefundWish
-from tidegate.release.commands import ReleaseWish
-from tidegate.release.model import ReleaseDeps
+from tidegate.staff_approval import commands as staff_approvals
+from tidegate.staff_approval.arguments import OperatorRefund
+from tidegate.staff_approval.commands import StaffCommandRequest
+from tidegate.staff_approval.model import StaffApprovalDeps
 
 
 @pytest.fixture
@@ -31,15 +31,15 @@ async def reference(inflows: Inflows) -> str:
 
 
 async def refund(inflows: Inflows, reference: str, amount: str | None, rate: RefundRate | None) -> RefundView:
-    deps = ReleaseDeps(
+    deps = StaffApprovalDeps(
         inflows.runtime.deps, inflows.runtime.clock, Mode.SANDBOX, "", "", lambda: inflows.runtime.webhook_deps
     )
-    wanted = RefundWish(amount=Decimal(amount) if amount else None, rate=rate)
-    wish = ReleaseWish(
-        command="refund.create", business_id=inflows.shop.business_id, subject=reference, why="sold out",
+    wanted = OperatorRefund(amount=Decimal(amount) if amount else None, rate=rate)
+    request = StaffCommandRequest(
+        command="refund.create", business_id=inflows.shop.business_id, subject=reference, reason="sold out",
         arguments=wanted,
     )  # fmt: skip
-    made = await releases.act(deps, wish, by=OPERATOR)
+    made = await staff_approvals.act(deps, request, by=OPERATOR)
     assert isinstance(made, RefundView)
     return made
 

@@ -65,8 +65,8 @@ MAKE = {
         INSERT INTO mail (business_id, recipient, subject, status, created_at, ended_at)
         VALUES ($1, 'ada@example.com', $3, 'sent', $2, $2)
     """,
-    "sandbox_notices": """
-        INSERT INTO sandbox_notice (business_id, notification_id, body, created_at, due_at, sent_at)
+    "sandbox_notifications": """
+        INSERT INTO sandbox_notification (business_id, notification_id, body, created_at, due_at, sent_at)
         VALUES ($1, $3, '', $2, $2, $2)
     """,
     "sandbox_attempts": """
@@ -87,7 +87,7 @@ COUNT = {
     "events": "SELECT count(*) FROM event",
     "idempotency_keys": "SELECT count(*) FROM idempotency_key",
     "mails": "SELECT count(*) FROM mail",
-    "sandbox_notices": "SELECT count(*) FROM sandbox_notice",
+    "sandbox_notifications": "SELECT count(*) FROM sandbox_notification",
     "sandbox_attempts": "SELECT count(*) FROM sandbox_attempt",
     "sandbox_payouts": "SELECT count(*) FROM sandbox_payout",
 }

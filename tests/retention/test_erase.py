@@ -186,7 +186,7 @@ async def test_nothing_of_the_payer_is_left_and_the_books_are_the_same(story: St
     assert {
         "payment.customer_name", "payment.metadata", "receipt.payer", "event.payload", "webhook_attempt.body",
         "notification.body", "idempotency_key.body", "refund.reason", "virtual_account.kyc", "collection.payer",
-        "collection.name_check", "sandbox_notice.body", "audit.details",
+        "collection.name_check", "sandbox_notification.body", "audit.details",
     } <= set(before)  # fmt: skip
     await check_books(runtime)
     sums, statement = await story.sums(), await story.statement()
@@ -255,7 +255,7 @@ async def test_an_erased_event_is_neither_resent_nor_replayed(story: Story) -> N
 async def test_an_event_queued_just_before_it_was_erased_is_not_sent(story: Story) -> None:
     await story.erase("--email", EMAIL, "--yes")
     await story.admin.execute("UPDATE webhook_delivery SET status = 'pending', due_at = now() - interval '1 minute'")
-    await story.admin.execute("UPDATE endpoint_state SET look_at = now() - interval '1 minute'")
+    await story.admin.execute("UPDATE endpoint_state SET next_poll_at = now() - interval '1 minute'")
     assert await story.inflows.deliver() > 0
     rows = await story.admin.fetch("SELECT DISTINCT status FROM webhook_delivery")
     assert [row["status"] for row in rows] == ["exhausted"]

@@ -152,9 +152,9 @@ async def test_notifications_of_many_ids_leave_once_with_several_workers_at_work
 
 async def test_the_sandbox_keeps_what_has_not_ended(leaving: Leaving, now: datetime) -> None:
     admin, long_ago = leaving.admin, now - 3 * AGE
-    for kind in ("sandbox_notices", "sandbox_attempts", "sandbox_payouts"):
+    for kind in ("sandbox_notifications", "sandbox_attempts", "sandbox_payouts"):
         await leaving.make(kind, "open", long_ago)
-    await admin.execute("UPDATE sandbox_notice SET sent_at = NULL")
+    await admin.execute("UPDATE sandbox_notification SET sent_at = NULL")
     await admin.execute(
         """
         WITH asked AS (
@@ -178,14 +178,14 @@ async def test_the_sandbox_keeps_what_has_not_ended(leaving: Leaving, now: datet
         """,
         leaving.business_id, long_ago,
     )  # fmt: skip
-    for kind in ("sandbox_notices", "sandbox_attempts", "sandbox_payouts"):
+    for kind in ("sandbox_notifications", "sandbox_attempts", "sandbox_payouts"):
         assert await leaving.sweep(kind, SettableClock(now)) == 0
         assert await leaving.count(kind) == 1
-    await admin.execute("UPDATE sandbox_notice SET sent_at = created_at")
+    await admin.execute("UPDATE sandbox_notification SET sent_at = created_at")
     await admin.execute("UPDATE attempt SET status = 'failed', next_poll_at = NULL")
     await admin.execute("UPDATE payment SET status = 'failed'")
     await admin.execute("UPDATE money_return SET status = 'confirmed'")
-    for kind in ("sandbox_notices", "sandbox_attempts", "sandbox_payouts"):
+    for kind in ("sandbox_notifications", "sandbox_attempts", "sandbox_payouts"):
         assert await leaving.sweep(kind, SettableClock(now)) == 1
 
 
@@ -289,7 +289,7 @@ INDEXES = {
     "events": "event_by_age",
     "idempotency_keys": "idempotency_key_by_age",
     "mails": "mail_by_age",
-    "sandbox_notices": "sandbox_notice_by_age",
+    "sandbox_notifications": "sandbox_notification_by_age",
     "sandbox_attempts": "sandbox_attempt_by_age",
     "sandbox_payouts": "sandbox_payout_by_age",
 }

@@ -86,21 +86,21 @@ async def test_a_checkout_whose_rows_have_left_is_paid_once_and_the_books_are_cl
     account = await checkout.account()
     await checkout.transfer(account, "100", reference="once")
     assert (await checkout.record())["status"] == "success"
-    body = await admin.fetchval("SELECT body FROM sandbox_notice")
+    body = await admin.fetchval("SELECT body FROM sandbox_notification")
     wallet = await checkout.wallet()
     removed = await let_all_leave(checkout.shop, runtime, admin)
-    assert removed["notifications"] == removed["events"] == removed["sandbox_notices"] == 1
+    assert removed["notifications"] == removed["events"] == removed["sandbox_notifications"] == 1
     assert removed["sandbox_attempts"] == 1
     # The bank sends the same bytes again.
     await admin.execute(
         """
-        INSERT INTO sandbox_notice (business_id, notification_id, body, created_at, due_at)
+        INSERT INTO sandbox_notification (business_id, notification_id, body, created_at, due_at)
         VALUES ($1, 'again', $2, now() + interval '600 days', now())
         """,
         checkout.shop.business_id, body,
     )  # fmt: skip
     await checkout.tick()
-    assert await admin.fetchval("SELECT count(*) FROM sandbox_notice WHERE sent_at IS NOT NULL") == 1
+    assert await admin.fetchval("SELECT count(*) FROM sandbox_notification WHERE sent_at IS NOT NULL") == 1
     assert await checkout.wallet() == wallet
     assert await admin.fetchval("SELECT count(*) FROM receipt") == 1
 

@@ -57,7 +57,7 @@ async def notifications(runtime: Runtime, shop: Shop) -> AsyncIterator[SendNotic
         async def carry(_: Lease, raw: RawNotification) -> None:
             read.extend(await rail.read(raw, now=clock.now()))
 
-        await rail.send_notices(carry, clock)
+        await rail.send_notifications(carry, clock)
         return read
 
     yield send_all

@@ -38,8 +38,8 @@ from tidegate.rail.interface import RailTimeout
 from tidegate.rail.notification import AlreadyReceived
 from tidegate.rail.sandbox.model import UNLUCKY_MINOR
 from tidegate.refund import commands as refunds
-from tidegate.refund import settle as refund_settle
-from tidegate.refund.request import RefundRequest
+from tidegate.refund import send as refund_settle
+from tidegate.refund.model import RefundRequest
 from tidegate.runtime import Runtime
 from tidegate.sandbox import notifier
 from tidegate.sandbox.simulator import Simulator
@@ -58,11 +58,11 @@ CARDS = ("5319317801366660", "5366139833864633", "5333018248439266", "4084080000
 ROUNDS = (
     sweep.expire_payments,
     sweep.close_accounts,
-    sweep.ask_rails,
+    sweep.poll_rails,
     sweep.return_held,
     returns.send,
-    refund_settle.ask_rails,
-    notifier.send_notices,
+    refund_settle.poll_rails,
+    notifier.send_notifications,
 )
 
 

@@ -37,7 +37,7 @@ from tidegate.intake import commands as intake
 from tidegate.intake import returns
 from tidegate.ledger import chain
 from tidegate.merchant import commands as merchants
-from tidegate.rail.sandbox import notice
+from tidegate.rail.sandbox import signed_notification
 from tidegate.runtime import Runtime
 from tidegate.sandbox import notifier
 from tidegate.settings import Settings
@@ -50,7 +50,7 @@ SOMETIMES = {"pending", "successful", "reversed", "failed", "asked", "sent", "co
 SOMETIMES |= {"held_converted", "credit_reversed", "held_reversed"}
 
 PAIRS = [(Currency.EUR, Currency.EUR), (Currency.EUR, Currency.USD), (Currency.USD, Currency.UGX)]
-ROUNDS = (reversal.apply_due, reversal.apply_unclaimed, returns.send, notifier.send_notices, accounts.expire_due)
+ROUNDS = (reversal.apply_due, reversal.apply_unclaimed, returns.send, notifier.send_notifications, accounts.expire_due)
 REVIEWED_FROM = 50_000_00
 
 
@@ -81,7 +81,7 @@ class Inflow(RuleBasedStateMachine):
             return None
 
     def notify(self, body: dict[str, Any]) -> None:
-        raw = notice.sign(json.dumps(body).encode(), self.runtime.secret, now=self.runtime.clock.now())
+        raw = signed_notification.sign(json.dumps(body).encode(), self.runtime.secret, now=self.runtime.clock.now())
         self.attempt(intake.receive(self.runtime.deps, "sandbox", raw, self.runtime.clock))
 
     @rule(target=accounts, pair=st.sampled_from(PAIRS), lasts=st.sampled_from([None, None, 30]))

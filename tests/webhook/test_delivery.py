@@ -333,8 +333,8 @@ async def test_a_success_closes_the_circuit_whatever_fails_with_it(
             await world.event()
         receiver.script = list(with_it)
         assert len(await world.walk()) == 2
-        turn = await admin.fetchrow("SELECT failures, failing_since, openings, open_until FROM endpoint_state")
-        assert tuple(turn) == (0, None, 0, None)
+        state = await admin.fetchrow("SELECT failures, failing_since, openings, open_until FROM endpoint_state")
+        assert tuple(state) == (0, None, 0, None)
 
 
 async def test_a_success_in_between_saves_it(world: World, receiver: Receiver) -> None:

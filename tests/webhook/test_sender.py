@@ -45,8 +45,8 @@ def new_sender(world: World, meter: Meter | None = None) -> Sender:
 
 
 @asynccontextmanager
-async def running(*couriers: Sender, grace_s: float = 5.0) -> AsyncIterator[None]:
-    tasks = [asyncio.create_task(sender.run(grace_s=grace_s)) for sender in couriers]
+async def running(*senders: Sender, grace_s: float = 5.0) -> AsyncIterator[None]:
+    tasks = [asyncio.create_task(sender.run(grace_s=grace_s)) for sender in senders]
     try:
         yield
     finally:

@@ -291,7 +291,7 @@ POISONS = (
         "SELECT count(*) FROM attempt WHERE status = 'expired'",
     ),
     Poison(
-        "ask_rails", silent_attempts,
+        "poll_rails", silent_attempts,
         f"UPDATE attempt SET rail = '{GONE}', next_poll_at = next_poll_at - interval '1 minute' {OLDEST_ATTEMPT}",
         "UPDATE attempt SET rail = 'sandbox'",
         "SELECT count(*) FROM attempt WHERE next_poll_at IS NULL",
@@ -310,11 +310,11 @@ POISONS = (
         "SELECT count(*) FROM money_return WHERE status = 'sent'",
     ),
     Poison(
-        "ask_about_refunds", refund_legs,
+        "poll_refunds", refund_legs,
         f"UPDATE refund_leg SET rail = '{GONE}', next_poll_at = next_poll_at - interval '1 minute' "
         "WHERE reference = (SELECT min(reference) FROM refund_leg)",
         "UPDATE refund_leg SET rail = 'sandbox'",
-        "SELECT count(*) FROM refund_leg WHERE asks > 0 OR status = 'successful'",
+        "SELECT count(*) FROM refund_leg WHERE polls > 0 OR status = 'successful'",
     ),
     Poison(
         "apply_reversals", reversals,
@@ -394,10 +394,10 @@ POISONS = (
         "SELECT count(*) FROM mail WHERE status = 'sent'",
     ),
     Poison(
-        "send_sandbox_notices", notices,
+        "send_sandbox_notifications", notices,
         "UPDATE attempt SET method = 'nonsense'",
         "UPDATE attempt SET method = 'bank_transfer'",
-        "SELECT count(*) FROM sandbox_notice WHERE sent_at IS NOT NULL",
+        "SELECT count(*) FROM sandbox_notification WHERE sent_at IS NOT NULL",
         timedelta(seconds=1),
     ),
     Poison(

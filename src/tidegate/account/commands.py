@@ -18,10 +18,10 @@ from tidegate.core.clock import Clock
 from tidegate.core.errors import Conflict, NotFound, Unavailable
 from tidegate.core.money import Currency
 from tidegate.infra import leased_work
-from tidegate.infra.also import Also, nothing_else
 from tidegate.infra.db import Database, Tx
 from tidegate.infra.lease_store import Lease
 from tidegate.infra.leased_work import RoundResult, WorkKind
+from tidegate.infra.same_transaction import InSameTransaction, nothing_else
 from tidegate.merchant import store as merchant_store
 from tidegate.merchant.model import Business
 from tidegate.rail.deps import PaymentDeps
@@ -78,7 +78,7 @@ async def get_unscoped(db: Database, account_id: str) -> Account:
 
 async def approve(
     deps: PaymentDeps, account_id: str, *, by: Actor, now: datetime, expires_at: datetime | None = None,
-    also: Also = nothing_else,
+    also: InSameTransaction = nothing_else,
 ) -> Account:  # fmt: skip
     """The rail opens the account first. After a crash, a repeat gets the same account from the rail."""
     account = await get_unscoped(deps.db, account_id)
@@ -106,7 +106,9 @@ async def suspend(db: Database, account_id: str, reason: str, *, by: Actor, now:
     return await _act(db, account_id, AccountAction.SUSPEND, lambda found: model.suspend(found, reason), by=by, now=now)
 
 
-async def reinstate(db: Database, account_id: str, *, by: Actor, now: datetime, also: Also = nothing_else) -> Account:
+async def reinstate(
+    db: Database, account_id: str, *, by: Actor, now: datetime, also: InSameTransaction = nothing_else
+) -> Account:
     return await _act(db, account_id, AccountAction.REINSTATE, model.reinstate, by=by, now=now, also=also)
 
 
@@ -126,7 +128,7 @@ async def _expire(db: Database, lease: Lease, now: datetime) -> bool:
 
 async def _act(
     db: Database, account_id: str, action: AccountAction, move: Move, *, by: Actor, now: datetime,
-    also: Also = nothing_else,
+    also: InSameTransaction = nothing_else,
 ) -> Account:  # fmt: skip
     """The change, its event and its audit row, in one transaction."""
     _refuse_no_id(account_id)

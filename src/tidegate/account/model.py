@@ -85,9 +85,9 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
         return self.status is AccountStatus.EXPIRED or (self.status is AccountStatus.APPROVED and is_over)
 
     def is_active(self, now: datetime) -> bool:
-        return self.obstacle(now) is None
+        return self.block_reason(now) is None
 
-    def obstacle(self, now: datetime) -> BlockReason | None:
+    def block_reason(self, now: datetime) -> BlockReason | None:
         """Why the account accepts no money; None when it does."""
         if self.has_expired(now):
             return BlockReason.EXPIRED

@@ -19,7 +19,7 @@ from tidegate.payment import store as payments
 from tidegate.payment.model import Payment
 from tidegate.payment.store import PaymentKey
 from tidegate.refund import commands as refunds
-from tidegate.refund.request import RefundRequest
+from tidegate.refund.model import RefundRequest
 
 
 class RefundAsked(NamedTuple):
@@ -66,7 +66,7 @@ async def refund(
     )
     proposal = Proposal(
         business_id=payment.business_id, realm=DASHBOARD, command="refund", subject=payment.pay_code,
-        version=payment.version, arguments=arguments, why=asked.note or asked.reason or "", asked_by=person_id,
+        version=payment.version, arguments=arguments, reason=asked.note or asked.reason or "", asked_by=person_id,
     )  # fmt: skip
     approval_id = await store.insert(tx, proposal, now=now, expires_at=now + LASTS)
     await audit.insert(

@@ -44,7 +44,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     subject: str
     version: int
     arguments: msgspec.Struct
-    why: str
+    reason: str
     asked_by: str
 
 
@@ -59,7 +59,7 @@ class ApprovalRequest(msgspec.Struct, frozen=True, kw_only=True):
     subject_version: int
     # JSON.
     arguments: str
-    why: str
+    reason: str
     asked_by: str
     asked_by_name: str
     asked_at: datetime

@@ -26,15 +26,15 @@ async def insert(tx: Tx, proposal: Proposal, *, now: datetime, expires_at: datet
         """,
         proposal.business_id, proposal.realm.name, proposal.command, proposal.subject, now,
     )  # fmt: skip
-    with naming({"approval_one_open_release": AlreadyProposed}):
+    with naming({"approval_one_open_proposal": AlreadyProposed}):
         approval_id: int = await tx.fetchval(
             """
-            INSERT INTO approval (business_id, realm, command, subject, subject_version, arguments, why, asked_by,
+            INSERT INTO approval (business_id, realm, command, subject, subject_version, arguments, reason, asked_by,
                                   asked_at, expires_at)
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id
             """,
             proposal.business_id, proposal.realm.name, proposal.command, proposal.subject, proposal.version,
-            msgspec.json.encode(proposal.arguments).decode(), proposal.why, proposal.asked_by, now, expires_at,
+            msgspec.json.encode(proposal.arguments).decode(), proposal.reason, proposal.asked_by, now, expires_at,
         )  # fmt: skip
     return approval_id
 
@@ -165,7 +165,7 @@ def _approval(row: Row) -> ApprovalRequest:
         subject=row["subject"],
         subject_version=row["subject_version"],
         arguments=row["arguments"],
-        why=row["why"],
+        reason=row["reason"],
         asked_by=row["asked_by"],
         asked_by_name=row["asked_by_name"],
         asked_at=row["asked_at"],

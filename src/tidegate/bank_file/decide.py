@@ -6,14 +6,14 @@ from datetime import datetime
 
 from tidegate.audit import store as audit
 from tidegate.audit.model import Actor
-from tidegate.bank_file import store, taken_back_store
+from tidegate.bank_file import reversal_store, store
 from tidegate.core.errors import Conflict, NotFound
 from tidegate.core.ids import PLATFORM_BUSINESS_ID
-from tidegate.infra.also import Also
 from tidegate.infra.db import Database, Tx
+from tidegate.infra.same_transaction import InSameTransaction
 
 
-async def settle(db: Database, subject: str, *, note: str, by: Actor, now: datetime, also: Also) -> str:
+async def settle(db: Database, subject: str, *, note: str, by: Actor, now: datetime, also: InSameTransaction) -> str:
     """It was seen to outside, and is not recorded here."""
     file_id, _, number = subject.partition("/")
     async with db.transaction() as tx:
@@ -24,7 +24,7 @@ async def settle(db: Database, subject: str, *, note: str, by: Actor, now: datet
     return subject
 
 
-async def record(db: Database, subject: str, *, note: str, by: Actor, now: datetime, also: Also) -> str:
+async def record(db: Database, subject: str, *, note: str, by: Actor, now: datetime, also: InSameTransaction) -> str:
     """A credit is one of its own, whatever it looks like; a debit is judged again. The worker does it."""
     file_id, _, number = subject.partition("/")
     async with db.transaction() as tx:
@@ -37,19 +37,19 @@ async def record(db: Database, subject: str, *, note: str, by: Actor, now: datet
 
 
 async def take_back(
-    db: Database, subject: str, credit: str, *, note: str, by: Actor, now: datetime, also: Also
+    db: Database, subject: str, credit: str, *, note: str, by: Actor, now: datetime, also: InSameTransaction
 ) -> str:  # fmt: skip
     """The bank takes this credit back. The worker does it."""
     file_id, _, number = subject.partition("/")
     async with db.transaction() as tx:
         await also(tx)
-        await taken_back_store.lock_for_reversal(tx)
+        await reversal_store.lock_for_reversal(tx)
         entry = await store.find_problem_entry(tx, file_id, number)
         if entry is None:
             raise NotFound(f"no entry {number} of a file {file_id[:12]} needs a decision")
-        if credit not in {one.key for one in await taken_back_store.list_choices(tx, file_id, entry)}:
+        if credit not in {one.key for one in await reversal_store.list_choices(tx, file_id, entry)}:
             raise Conflict(f"{credit} is no credit that entry {number} may take back; list the entries again")
-        await taken_back_store.take_back(tx, file_id, entry.number, key=credit)
+        await reversal_store.take_back(tx, file_id, entry.number, key=credit)
         await store.release_problem(tx, file_id, number, key="", note=note)
         await _audit(tx, by, "bank.taken_back", subject, note=note, now=now, credit=credit)
     return subject

@@ -24,26 +24,26 @@ _UNFINISHED = (".tmp", ".part", ".filepart", ".done", ".ok")
 FILES_MAX = 1_000
 
 log = structlog.get_logger("bank")
-# A file's size and time, which stay the same between two looks once it is complete.
-Look = tuple[int, int]
+# A file's size and time, which stay the same between two rounds once it is complete.
+FileStamp = tuple[int, int]
 
 
 class FolderWatch:
     """One round of the worker looks once; a file is taken when it has not changed since the round before."""
 
     def __init__(self) -> None:
-        self._looks: dict[str, Look] = {}
+        self._stamps: dict[str, FileStamp] = {}
 
     async def __call__(self, deps: PaymentDeps, clock: Clock) -> RoundResult:
         rail = rail_in(deps)
         if rail is None:
             return RoundResult()
-        looks = await asyncio.to_thread(_look, rail.settings.folder)
-        ready = sorted(name for name, look in looks.items() if self._looks.get(name) == look)
-        self._looks = looks
+        stamps = await asyncio.to_thread(_stamps_in, rail.settings.folder)
+        ready = sorted(name for name, stamp in stamps.items() if self._stamps.get(name) == stamp)
+        self._stamps = stamps
         failed = 0
         for name in ready:
-            self._looks.pop(name, None)
+            self._stamps.pop(name, None)
             try:
                 await _take(deps, rail.settings, name, now=clock.now())
             except FileNotFoundError:
@@ -55,10 +55,10 @@ class FolderWatch:
         return RoundResult(done=0, failed=failed)
 
 
-def _look(folder: Path) -> dict[str, Look]:
+def _stamps_in(folder: Path) -> dict[str, FileStamp]:
     for name in FOLDERS:
         (folder / name).mkdir(parents=True, exist_ok=True)
-    found: dict[str, Look] = {}
+    found: dict[str, FileStamp] = {}
     with os.scandir(folder / "in") as entries:
         for entry in entries:
             is_ready = not entry.name.startswith(".") and not entry.name.endswith(_UNFINISHED)
@@ -74,7 +74,7 @@ async def _take(deps: PaymentDeps, settings: BankFilesSettings, name: str, *, no
     path = settings.folder / "in" / name
     why: str | None
     try:
-        why = (await imports.import_file(deps, settings, path, now=now)).why
+        why = (await imports.import_file(deps, settings, path, now=now)).reason
     except FileRefused as refused:
         why = str(refused)
     if why is None:

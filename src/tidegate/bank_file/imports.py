@@ -20,9 +20,9 @@ from typing import IO, ParamSpec, TypeVar
 import msgspec
 import structlog
 
-from tidegate.bank_file import status, store, taken_back_store
+from tidegate.bank_file import reversal_store, status, store
+from tidegate.bank_file.duplicate import AskingEntry, DuplicateCheck
 from tidegate.bank_file.model import ImportedFile
-from tidegate.bank_file.sorting import AskingEntry, Sorting
 from tidegate.bank_settings import BankFilesSettings
 from tidegate.rail.bankfiles import reader
 from tidegate.rail.bankfiles.model import (
@@ -62,7 +62,7 @@ async def import_file(deps: PaymentDeps, settings: BankFilesSettings, path: Path
         if known is not None and known.state == "read":
             return known
         one = ImportedFile(
-            id=file_id, name=_name_of(path), kind=None, state="reading", why=None, byte_count=size,
+            id=file_id, name=_name_of(path), kind=None, state="reading", reason=None, byte_count=size,
             entry_count=0, received_at=now,
         )  # fmt: skip
         return await _Import(deps, settings, source, one).run()
@@ -102,7 +102,7 @@ class _Import:
         return opened.name
 
     async def _keep(self, state: str, *, kind: str | None, why: str | None) -> None:
-        file = msgspec.structs.replace(self._file, state=state, kind=kind, why=why)
+        file = msgspec.structs.replace(self._file, state=state, kind=kind, reason=why)
         async with self._deps.db.connection() as tx:
             await store.put_file(tx, file)
         self._source.seek(0)
@@ -124,15 +124,15 @@ class _Import:
             await _in_thread(opened.parts.close)
         async with self._deps.db.transaction() as tx:
             await store.mark_read(tx, self._id, entry_count=count)
-            await taken_back_store.judge_waiting(tx, self._id)
+            await reversal_store.judge_waiting(tx, self._id)
 
     async def _read_parts(self, opened: OpenedFile) -> int:
         count, day = 0, self._now.date()
-        sorting = Sorting(self._settings, self._id, opened.kind)
+        check = DuplicateCheck(self._settings, self._id, opened.kind)
         while batch := await _in_thread(_batch, opened.parts):
             entries = [part for part in batch if isinstance(part, BankEntry)]
             day = entries[-1].booked_on if entries else day
-            await self._keep_entries(entries, sorting)
+            await self._keep_entries(entries, check)
             await self._keep_statements(batch, opened.kind, day)
             for part in batch:
                 if isinstance(part, TransferStatus):
@@ -140,14 +140,14 @@ class _Import:
             count += len(entries)
         return count
 
-    async def _keep_entries(self, entries: list[BankEntry], sorting: Sorting) -> None:
+    async def _keep_entries(self, entries: list[BankEntry], check: DuplicateCheck) -> None:
         if not entries:
             return
         asking = [AskingEntry.of(one) for one in entries]
         async with self._deps.db.transaction() as tx:
             await store.lock_entries(tx)
             known = await store.list_known(tx, [key for one in asking for key in one.keys])
-            await store.insert_entries(tx, self._id, sorting.sort(asking, known))
+            await store.insert_entries(tx, self._id, check.check(asking, known))
 
     async def _keep_statements(self, parts: Iterable[FilePart], kind: FileKind, day: date) -> None:
         async with self._deps.db.transaction() as tx:

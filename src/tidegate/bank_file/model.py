@@ -15,7 +15,7 @@ class ImportedFile(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     kind: str | None
     state: str
-    why: str | None
+    reason: str | None
     byte_count: int
     entry_count: int
     received_at: datetime

@@ -15,8 +15,8 @@ from tidegate.bank_file.payout_store import ExportedFile, ProposedPayout
 from tidegate.bank_settings import BankFilesSettings
 from tidegate.core.bank_number import normal_account_number
 from tidegate.core.errors import Conflict, NotFound
-from tidegate.infra.also import Also, nothing_else
 from tidegate.infra.db import Database, Tx
+from tidegate.infra.same_transaction import InSameTransaction, nothing_else
 from tidegate.rail.bankfiles import pain001
 from tidegate.rail.bankfiles.pain001 import PaymentsNotValid
 from tidegate.rail.deps import PaymentDeps
@@ -53,7 +53,7 @@ async def amend(
 
 
 async def approve(
-    db: Database, reference: str, *, asked_by: Actor, by: Actor, now: datetime, also: Also = nothing_else
+    db: Database, reference: str, *, asked_by: Actor, by: Actor, now: datetime, also: InSameTransaction = nothing_else
 ) -> ProposedPayout:
     async with db.transaction() as tx:
         await also(tx)

@@ -26,7 +26,7 @@ class ProposedPayout(msgspec.Struct, frozen=True, kw_only=True):
     remittance: str
     status: str
     bank_status: str | None
-    why: str | None
+    reason: str | None
     proposed_by: str
     proposed_at: datetime
     approved_by: str | None
@@ -109,7 +109,7 @@ async def approve(tx: Tx, payout: ProposedPayout, *, proposed_by: str, by: str, 
 
 async def refuse(tx: Tx, payout: ProposedPayout, *, why: str) -> None:
     await tx.execute(
-        "UPDATE bank_payout SET status = 'rejected', why = $3 WHERE business_id = $1 AND reference = $2",
+        "UPDATE bank_payout SET status = 'rejected', reason = $3 WHERE business_id = $1 AND reference = $2",
         payout.business_id, payout.reference, why,
     )  # fmt: skip
 
@@ -160,7 +160,7 @@ async def note_status(tx: Tx, payout: ProposedPayout, *, bank_status: str, why: 
     await tx.execute(
         """
         UPDATE bank_payout
-           SET bank_status = $3, why = coalesce($4, why), status = CASE WHEN $5 THEN 'rejected' ELSE status END
+           SET bank_status = $3, reason = coalesce($4, reason), status = CASE WHEN $5 THEN 'rejected' ELSE status END
          WHERE business_id = $1 AND reference = $2 AND status = 'exported'
         """,
         payout.business_id, payout.reference, bank_status, why, is_rejected,

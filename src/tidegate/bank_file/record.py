@@ -8,9 +8,9 @@ from functools import partial
 
 import msgspec
 
-from tidegate.bank_file import payout_store, store, taken_back_store
+from tidegate.bank_file import payout_store, reversal_store, store
 from tidegate.bank_file.payout_store import ProposedPayout
-from tidegate.bank_file.taken_back import BY_PAYERS_ID, CreditFound, fitting, missing_before
+from tidegate.bank_file.reversal import BY_PAYERS_ID, CreditFound, fitting, missing_before
 from tidegate.bank_settings import BankFilesSettings
 from tidegate.core.clock import Clock
 from tidegate.core.money import Money
@@ -24,7 +24,7 @@ from tidegate.rail.bankfiles import store as rail_store
 from tidegate.rail.bankfiles.model import BankEntry
 from tidegate.rail.bankfiles.rail import NAME, BankFilesRail
 from tidegate.rail.deps import PaymentDeps
-from tidegate.rail.event import AskAbout, Asked, CreditReversed, Notification, RailEvent, ReturnConfirmed
+from tidegate.rail.event import CreditReversed, Notification, PollRequested, PollSubject, RailEvent, ReturnConfirmed
 
 RECORD = WorkKind(store.RECORD, store.list_to_record)
 
@@ -72,12 +72,12 @@ async def _record(deps: PaymentDeps, settings: BankFilesSettings, clock: Clock, 
 async def _end(deps: PaymentDeps, file_id: str, entry: BankEntry, outcome: RecordedAs) -> None:
     async with deps.db.transaction() as tx:
         if entry.is_credit:
-            await taken_back_store.lock_for_credit(tx)
+            await reversal_store.lock_for_credit(tx)
         await store.end_entry(
             tx, file_id, entry.number, state=outcome.state, note=outcome.note, destination=outcome.destination
         )
         if entry.is_credit and outcome.state == "done":
-            await taken_back_store.judge_again(tx, entry)
+            await reversal_store.judge_again(tx, entry)
 
 
 async def _judge(deps: PaymentDeps, settings: BankFilesSettings, file_id: str, entry: BankEntry) -> RecordedAs | None:
@@ -111,14 +111,14 @@ async def _paid_out(deps: PaymentDeps, payout: ProposedPayout, entry: BankEntry,
     if payout.kind == "return":
         event: RailEvent = ReturnConfirmed(business_id=business_id, reference=reference, transaction_id=key)
     else:
-        event = AskAbout(subject=Asked.REFUND, business_id=business_id, reference=reference)
+        event = PollRequested(subject=PollSubject.REFUND, business_id=business_id, reference=reference)
     return RecordedAs(state="done", note=f"pays {reference}", event=event)
 
 
 async def _taken_back(deps: PaymentDeps, file_id: str, entry: BankEntry, amount: Money) -> RecordedAs | None:
     async with deps.db.transaction() as tx:
-        await taken_back_store.lock_for_reversal(tx)
-        found = fitting(entry, await taken_back_store.list_credits_like(tx, file_id, entry))
+        await reversal_store.lock_for_reversal(tx)
+        found = fitting(entry, await reversal_store.list_credits_like(tx, file_id, entry))
         doubt = await _doubt(tx, file_id, entry, found)
         if doubt is not None:
             # At once, while no credit is recorded: one that comes later has it judged again.
@@ -128,7 +128,7 @@ async def _taken_back(deps: PaymentDeps, file_id: str, entry: BankEntry, amount:
             )  # fmt: skip
             return None
         [credit] = found
-        await taken_back_store.take_back(tx, file_id, entry.number, key=credit.key)
+        await reversal_store.take_back(tx, file_id, entry.number, key=credit.key)
     event = CreditReversed(
         account_number=credit.destination,
         transaction_id=credit.key,
@@ -145,9 +145,9 @@ async def _doubt(tx: Tx, file_id: str, entry: BankEntry, found: Sequence[CreditF
         return f"{'several credits' if found else 'no credit'} of ours fit it"
     if found[0].rank != BY_PAYERS_ID:
         return None
-    if await taken_back_store.has_unrecorded_like(tx, entry):
+    if await reversal_store.has_unrecorded_like(tx, entry):
         return "one credit fits it, and another is not recorded yet"
-    is_read = not entry.is_stated or await taken_back_store.has_statement(tx, file_id, entry.statement)
+    is_read = not entry.is_stated or await reversal_store.has_statement(tx, file_id, entry.statement)
     missing: str | None = "its statement is not read yet"
     if is_read:
         missing = missing_before(entry, await rail_store.list_statements(tx, entry.sheet.account))

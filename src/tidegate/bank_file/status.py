@@ -50,4 +50,4 @@ async def tell_rejected(deps: PaymentDeps, payout: ProposedPayout, why: str, now
         await returns.fail(deps, NAME, payout.business_id, payout.reference, why=why)
         return
     async with deps.db.connection() as tx:
-        await refund_store.hasten(tx, payout.business_id, payout.reference, rail=NAME, now=now)
+        await refund_store.poll_now(tx, payout.business_id, payout.reference, rail=NAME, now=now)

@@ -7,10 +7,10 @@ from datetime import date, datetime
 
 import msgspec
 
-from tidegate.bank_file import taken_back_store
+from tidegate.bank_file import reversal_store
+from tidegate.bank_file.duplicate import KeptEntry, KnownEntry
 from tidegate.bank_file.model import ImportedFile
-from tidegate.bank_file.sorting import KeptEntry, KnownEntry
-from tidegate.bank_file.taken_back import CreditFound
+from tidegate.bank_file.reversal import CreditFound
 from tidegate.infra.db import Row, Tx
 from tidegate.infra.leased_work import DueRow
 from tidegate.ledger.model import PLATFORM_BUSINESS_ID
@@ -30,12 +30,13 @@ async def put_file(tx: Tx, file: ImportedFile) -> None:
     """One that was refused before may be read now, and the other way round; one that was read stays as it is."""
     await tx.execute(
         """
-        INSERT INTO bank_file (id, name, kind, state, why, byte_count, received_at)
+        INSERT INTO bank_file (id, name, kind, state, reason, byte_count, received_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7)
         ON CONFLICT ON CONSTRAINT bank_file_pk
-        DO UPDATE SET state = excluded.state, why = excluded.why, kind = excluded.kind WHERE bank_file.state <> 'read'
+        DO UPDATE SET state = excluded.state, reason = excluded.reason, kind = excluded.kind
+         WHERE bank_file.state <> 'read'
         """,
-        file.id, file.name, file.kind, file.state, file.why, file.byte_count, file.received_at,
+        file.id, file.name, file.kind, file.state, file.reason, file.byte_count, file.received_at,
     )  # fmt: skip
 
 
@@ -198,7 +199,7 @@ class EntryProblem(msgspec.Struct, frozen=True):
     file_name: str
     entry: BankEntry
     what: str
-    why: str
+    reason: str
     # Those of which one may be chosen, when it is a reversal.
     choices: list[CreditFound]
 
@@ -206,7 +207,7 @@ class EntryProblem(msgspec.Struct, frozen=True):
 async def list_problems(tx: Tx, *, limit: int) -> list[EntryProblem]:
     rows = await tx.fetch(
         """
-        SELECT file_id, file.name, details, amount || ' ' || currency AS what, coalesce(note, '') AS why
+        SELECT file_id, file.name, details, amount || ' ' || currency AS what, coalesce(note, '') AS reason
           FROM bank_entry JOIN bank_file AS file ON file.id = file_id
          WHERE bank_entry.state = 'problem' ORDER BY booked_on, file_id, number LIMIT $1
         """,
@@ -215,8 +216,8 @@ async def list_problems(tx: Tx, *, limit: int) -> list[EntryProblem]:
     problems = []
     for row in rows:
         entry = entry_of(row["details"])
-        choices = await taken_back_store.list_choices(tx, row["file_id"], entry)
-        problems.append(EntryProblem(row["file_id"], row["name"], entry, row["what"], row["why"], choices))
+        choices = await reversal_store.list_choices(tx, row["file_id"], entry)
+        problems.append(EntryProblem(row["file_id"], row["name"], entry, row["what"], row["reason"], choices))
     return problems
 
 
@@ -278,7 +279,7 @@ def _file(row: Row, counts: dict[str, int] | None = None) -> ImportedFile:
         name=row["name"],
         kind=row["kind"],
         state=row["state"],
-        why=row["why"],
+        reason=row["reason"],
         byte_count=row["byte_count"],
         entry_count=row["entry_count"],
         received_at=row["received_at"],

@@ -19,7 +19,7 @@ from tidegate.core.method import Method
 from tidegate.infra.http.client import client_of
 from tidegate.infra.http.operation import Answer, Call, Operation, encode
 from tidegate.infra.http.routing import Route, answering
-from tidegate.merchant.authentication import ANYBODY
+from tidegate.merchant.authentication import NO_CREDENTIALS
 from tidegate.payment import pay
 from tidegate.payment.change import PaymentSnapshot
 from tidegate.payment.model import Payment, PaymentStatus
@@ -58,7 +58,7 @@ class CheckoutApi:
         """Server-sent events: the view now, and after every change, until none is possible any more."""
         visit = PayerRequest(request.path_params["payCode"], client_of(request.scope))
         first = await self.commands.look(visit)
-        self.watch.refuse_crowd(first.payment, visit.client)
+        self.watch.check_stream_limit(first.payment, visit.client)
         request.scope["tidegate.operation"] = "watchPayment"
         if request.method == "HEAD":
             return Response(media_type="text/event-stream")  # The client has gone.
@@ -134,7 +134,7 @@ class CheckoutApi:
             name="",
             summary="",
             handler=self.view,
-            credentials=ANYBODY,
+            credentials=NO_CREDENTIALS,
             limit=self.commands.limit.write,
             response=wire.CheckoutView,
             success_key="status",

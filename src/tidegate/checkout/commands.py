@@ -12,7 +12,7 @@ import msgspec
 
 from tidegate.checkout import instrument, receipt_store, wire
 from tidegate.checkout.language.catalog import DEFAULT_LANGUAGE
-from tidegate.checkout.limit import PayerLimit, fingerprint_of
+from tidegate.checkout.payer_limit import PayerLimit, fingerprint_of
 from tidegate.core import errors, ids
 from tidegate.core.clock import Clock
 from tidegate.core.method import Method
@@ -142,9 +142,9 @@ class CheckoutCommands:
         async with self._payer(visit) as payer:
             return await pay.resend(payer)
 
-    async def say_sent(self, visit: PayerRequest) -> PaymentSnapshot:
+    async def report_transfer_sent(self, visit: PayerRequest) -> PaymentSnapshot:
         async with self._payer(visit) as payer:
-            return await pay.say_sent(payer)
+            return await pay.report_transfer_sent(payer)
 
     async def cancel(self, visit: PayerRequest) -> PaymentSnapshot:
         async with self._payer(visit) as payer:
@@ -154,9 +154,9 @@ class CheckoutCommands:
         async with self._payer(visit) as payer:
             return await pay.extend(payer)
 
-    async def come_back(self, visit: PayerRequest) -> PaymentSnapshot:
+    async def resume_after_redirect(self, visit: PayerRequest) -> PaymentSnapshot:
         async with self._payer(visit) as payer:
-            return await pay.come_back(payer)
+            return await pay.resume_after_redirect(payer)
 
     def offers_of(self, snapshot: PaymentSnapshot) -> dict[Method, MethodOffer]:
         return pay.offers_of(self.deps, snapshot)

@@ -7,7 +7,7 @@ from typing import Any
 from tidegate.core.money import Currency
 from tidegate.infra.http.operation import Step
 from tidegate.payment import examples as payments
-from tidegate.rail.bank import USSD_BANKS
+from tidegate.rail.ussd_bank import USSD_BANKS
 
 PAY_CODE = payments.PAY_CODE
 

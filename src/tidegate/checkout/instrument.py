@@ -9,8 +9,8 @@ from tidegate.checkout import wire
 from tidegate.core.errors import Conflict, Invalid, Problem
 from tidegate.core.method import Method
 from tidegate.core.money import Currency
-from tidegate.rail import bank as banks
 from tidegate.rail import phone as phones
+from tidegate.rail import ussd_bank as banks
 from tidegate.rail.choice import MethodOffer
 from tidegate.rail.instrument import (
     Address,

@@ -24,7 +24,7 @@ from tidegate.infra import leased_work
 from tidegate.infra.db import Database, Tx
 from tidegate.infra.lease_store import Lease
 from tidegate.infra.leased_work import RoundResult, WorkKind
-from tidegate.infra.page.site import Site
+from tidegate.infra.page.public_url import PublicUrl
 from tidegate.mail import store as outbox
 from tidegate.mail.model import SUBJECT_CHARS_MAX, Mail, MailAttachment, one_line
 from tidegate.merchant import store as merchants
@@ -122,7 +122,7 @@ async def compose(
         # A language may have been taken away since.
         words=catalog_for(language if language in LANGUAGES else DEFAULT_LANGUAGE),
         now=now,
-        site=Site(issuer.base_url),
+        site=PublicUrl(issuer.base_url),
         names=issuer.names,
         is_test=issuer.mode is Mode.SANDBOX,
         nonce="",

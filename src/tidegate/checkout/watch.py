@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from tidegate.checkout import store
 from tidegate.core.errors import RateLimited, Unavailable
 from tidegate.infra.db import Database
-from tidegate.infra.http.limit import networks_of
+from tidegate.infra.http.request_limit import networks_of
 from tidegate.payment.model import Payment
 
 POLL_EVERY_S = 0.4
@@ -42,7 +42,7 @@ class Watch:
         self._networks: Counter[str] = Counter()
         self._count = 0
 
-    def refuse_crowd(self, payment: Payment, client: str) -> None:
+    def check_stream_limit(self, payment: Payment, client: str) -> None:
         """Before the response starts; after that it could only be cut off."""
         if self._count >= WATCHERS_MAX:
             raise Unavailable("too many event streams are open; poll the payment instead", retry_after_s=RETRY_AFTER_S)

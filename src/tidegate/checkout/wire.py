@@ -35,10 +35,10 @@ from tidegate.rail.action import (
     RedirectAction,
     TransferAction,
 )
-from tidegate.rail.bank import USSD_BANKS
 from tidegate.rail.choice import MethodOffer
 from tidegate.rail.instrument import month_has_passed
 from tidegate.rail.mobile_money import MOBILE_MONEY
+from tidegate.rail.ussd_bank import USSD_BANKS
 
 T = TypeVar("T")
 ShortText = Annotated[str, Meta(min_length=1, max_length=100)]

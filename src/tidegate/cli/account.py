@@ -14,17 +14,17 @@ from tidegate.account.model import Account, AccountStatus
 from tidegate.account.name_rule import NameCheck, NameVerdict, check_name
 from tidegate.audit.model import OPERATOR
 from tidegate.cli.account_document import documents
-from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
+from tidegate.cli.console import as_json_option, fail, out, plain, print_record, reports_errors, show_table
 from tidegate.cli.operator import ago, any_business_option, limit_option, with_payment_deps, words
-from tidegate.cli.release import by_option, released, why_option
+from tidegate.cli.proposal import act_or_propose, by_option, why_option
 from tidegate.core.clock import Clock
 from tidegate.infra.http.query import Moment
 from tidegate.infra.timestamp import to_iso
 from tidegate.merchant import commands as merchants
 from tidegate.rail.deps import PaymentDeps
-from tidegate.release.arguments import ApprovalArguments
-from tidegate.release.commands import NOTHING, ReleaseWish
-from tidegate.release.model import ReleaseDeps
+from tidegate.staff_approval.arguments import ApprovalArguments
+from tidegate.staff_approval.commands import NOTHING, StaffCommandRequest
+from tidegate.staff_approval.model import StaffApprovalDeps
 
 # 1 and 2 mean that the command itself failed.
 EXIT_CODES = {NameVerdict.EXACT: 0, NameVerdict.CLOSE: 3, NameVerdict.DIFFERENT: 4, NameVerdict.MISSING: 3}
@@ -62,7 +62,7 @@ account.add_command(documents)
 @click.option("--status", type=click.Choice([status.value for status in AccountStatus]))
 @limit_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def list_(business_id: str | None, status: str | None, limit: int, as_json: bool) -> None:
     """List accounts, the longest waiting first."""
 
@@ -93,7 +93,7 @@ def list_(business_id: str | None, status: str | None, limit: int, as_json: bool
 @account.command()
 @click.argument("account_id", metavar="ID")
 @as_json_option
-@speaks_plainly
+@reports_errors
 def show(account_id: str, as_json: bool) -> None:
     """Show an account: its details, the merchant's request, and the documents."""
     _show_account(account_id, as_json)
@@ -112,21 +112,21 @@ def _show_account(account_id: str, as_json: bool) -> None:
 @why_option
 @by_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def approve(account_id: str, expires_at: str | None, why: str | None, by: str | None, as_json: bool) -> None:
     """Approve a pending account. The rail opens it, and it takes money from then on."""
 
     def arguments(now: datetime) -> ApprovalArguments:
         return ApprovalArguments(expires_at=_end_in(expires_at, now) if expires_at else None)
 
-    _release_and_show("account.approve", account_id, why=why, by=by, as_json=as_json, arguments=arguments)
+    _propose_and_show("account.approve", account_id, why=why, by=by, as_json=as_json, arguments=arguments)
 
 
 @account.command()
 @click.argument("account_id", metavar="ID")
 @reason_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def decline(account_id: str, reason: str, as_json: bool) -> None:
     """Decline a pending account. This is final."""
     why = words("--reason", reason)
@@ -141,7 +141,7 @@ def decline(account_id: str, reason: str, as_json: bool) -> None:
 @click.argument("account_id", metavar="ID")
 @reason_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def suspend(account_id: str, reason: str, as_json: bool) -> None:
     """Suspend an account. Money that arrives meanwhile is returned."""
     why = words("--reason", reason)
@@ -157,17 +157,17 @@ def suspend(account_id: str, reason: str, as_json: bool) -> None:
 @why_option
 @by_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def reinstate(account_id: str, why: str | None, by: str | None, as_json: bool) -> None:
     """Reinstate a suspended account. It takes money again."""
-    _release_and_show("account.reinstate", account_id, why=why, by=by, as_json=as_json, arguments=lambda _: NOTHING)
+    _propose_and_show("account.reinstate", account_id, why=why, by=by, as_json=as_json, arguments=lambda _: NOTHING)
 
 
 @account.command()
 @click.argument("account_id", metavar="ID")
 @reason_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def close(account_id: str, reason: str, as_json: bool) -> None:
     """Close an account. This is final; money that arrives afterwards is returned."""
     why = words("--reason", reason)
@@ -215,18 +215,18 @@ def _end_in(text: str, now: datetime) -> datetime:
     return end
 
 
-def _release_and_show(
+def _propose_and_show(
     command: str, account_id: str, *, why: str | None, by: str | None, as_json: bool,
     arguments: Callable[[datetime], msgspec.Struct],
 ) -> None:  # fmt: skip
-    async def find(deps: ReleaseDeps) -> ReleaseWish:
+    async def find(deps: StaffApprovalDeps) -> StaffCommandRequest:
         business_id = (await commands.get_unscoped(deps.db, account_id)).business_id
         now = deps.clock.now_of(business_id)
-        return ReleaseWish(
-            command=command, business_id=business_id, subject=account_id, why=why, arguments=arguments(now)
+        return StaffCommandRequest(
+            command=command, business_id=business_id, subject=account_id, reason=why, arguments=arguments(now)
         )
 
-    released(find, by=by, as_json=as_json)
+    act_or_propose(find, by=by, as_json=as_json)
     _show_account(account_id, as_json)
 
 

@@ -12,7 +12,7 @@ from tidegate import settings as settings_module
 from tidegate.account import commands, document, document_store
 from tidegate.account.document_store import StoredDocument
 from tidegate.audit.model import OPERATOR
-from tidegate.cli.console import out, plain, show_table, speaks_plainly
+from tidegate.cli.console import out, plain, reports_errors, show_table
 from tidegate.cli.merchant_webhooks import webhook_deps_of
 from tidegate.cli.operator import with_payment_deps, words
 from tidegate.core.clock import Clock
@@ -30,7 +30,7 @@ def documents() -> None:
 
 @documents.command(name="list")
 @_account
-@speaks_plainly
+@reports_errors
 def list_(account_id: str) -> None:
     """List the documents of an account; their contents stay closed."""
 
@@ -49,7 +49,7 @@ def list_(account_id: str) -> None:
 @_account
 @click.argument("file", type=click.File("rb"))
 @click.option("--name", required=True, help="Such as passport.")
-@speaks_plainly
+@reports_errors
 def add(account_id: str, file: BinaryIO, name: str) -> None:
     """Add a PDF, PNG or JPEG of at most 5 MB."""
     body = file.read(document.BYTES_MAX + 1)
@@ -67,7 +67,7 @@ def add(account_id: str, file: BinaryIO, name: str) -> None:
 @click.argument("number", type=click.IntRange(1, 2**63 - 1), metavar="DOCUMENT")
 @click.argument("path", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
 @click.option("--why", required=True, metavar="TEXT", help="Kept in the audit trail, which the merchant reads.")
-@speaks_plainly
+@reports_errors
 def open_(account_id: str, number: int, path: Path, why: str) -> None:
     """Write a document to FILE, after saying why."""
     said = words("--why", why)

@@ -7,7 +7,7 @@ from rich.table import Table
 
 from tidegate.alarm import store
 from tidegate.alarm.store import KnownAlarm
-from tidegate.cli.console import as_json_option, plain, print_json, show_table, speaks_plainly
+from tidegate.cli.console import as_json_option, plain, print_json, reports_errors, show_table
 from tidegate.cli.operator import limit_option, with_payment_deps
 from tidegate.core.clock import Clock
 from tidegate.infra.timestamp import to_iso
@@ -23,7 +23,7 @@ def alarm() -> None:
 @click.option("--ended", "is_ended", is_flag=True, help="Those that have ended, the newest first.")
 @limit_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def list_(is_ended: bool, limit: int, as_json: bool) -> None:
     """List open alarms. Exits with 0 even when there are some; `tidegate doctor` fails on what is wrong."""
 

@@ -8,15 +8,15 @@ from rich.table import Table
 
 from tidegate.approval import store
 from tidegate.approval.model import ApprovalRequest
-from tidegate.cli.console import as_json_option, fail, out, plain, print_json, show_table, speaks_plainly
+from tidegate.cli.console import as_json_option, fail, out, plain, print_json, reports_errors, show_table
 from tidegate.cli.operator import SHOWN_MAX, limit_option
-from tidegate.cli.release import actor_of, proven, with_release_deps
+from tidegate.cli.proposal import actor_of, proven, with_staff_approval_deps
 from tidegate.core.errors import NotFound
 from tidegate.infra.timestamp import to_iso
-from tidegate.release import commands
-from tidegate.release.model import ReleaseDeps
-from tidegate.release.table import words_of
 from tidegate.staff.permission import StaffPermission, is_granted
+from tidegate.staff_approval import commands
+from tidegate.staff_approval.model import StaffApprovalDeps
+from tidegate.staff_approval.table import words_of
 
 _number = click.argument("number", type=click.IntRange(1, 2**63 - 1))
 _by = click.option("--by", metavar="EMAIL", required=True, help="One of the staff, asked for the password or a code.")
@@ -30,23 +30,23 @@ def approval() -> None:
 @approval.command(name="list")
 @limit_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def list_(limit: int, as_json: bool) -> None:
     """List what waits, the oldest first."""
 
-    async def run(deps: ReleaseDeps) -> list[ApprovalRequest]:
+    async def run(deps: StaffApprovalDeps) -> list[ApprovalRequest]:
         async with deps.db.connection() as tx:
             found = await store.list_of_staff(tx, is_open=True, limit=limit)
         return [one for one in found if one.is_open(deps.clock.now())]
 
-    found = with_release_deps(run)
+    found = with_staff_approval_deps(run)
     if as_json:
         print_json([_to_json(one) for one in found])
         return
     table = Table("Number", "What", "Of", "Business", "Why", "By", "Until")
     for one in found:
         table.add_row(
-            str(one.id), plain(words_of(one)), plain(one.subject), one.business_id, plain(one.why),
+            str(one.id), plain(words_of(one)), plain(one.subject), one.business_id, plain(one.reason),
             plain(one.asked_by_name), f"{one.expires_at:%Y-%m-%d %H:%M} UTC",
         )  # fmt: skip
     show_table(table, "[green]✓[/] Nothing waits for a second person.")
@@ -59,7 +59,7 @@ def _to_json(one: ApprovalRequest) -> dict[str, object]:
         "subject": one.subject,
         "businessId": one.business_id,
         "arguments": msgspec.json.decode(one.arguments),
-        "why": one.why,
+        "why": one.reason,
         "proposedBy": one.asked_by_name,
         "proposedAt": to_iso(one.asked_at),
         "expiresAt": to_iso(one.expires_at),
@@ -69,17 +69,17 @@ def _to_json(one: ApprovalRequest) -> dict[str, object]:
 @approval.command()
 @_number
 @_by
-@speaks_plainly
+@reports_errors
 def approve(number: int, by: str) -> None:
     """Approve and carry out what another person proposed."""
 
-    async def run(deps: ReleaseDeps) -> commands.Approved:
+    async def run(deps: StaffApprovalDeps) -> commands.Approved:
         found = await _open(deps, number)
-        out.print(f"{plain(words_of(found))}: {plain(found.subject)}. {plain(found.why)}", soft_wrap=True)
+        out.print(f"{plain(words_of(found))}: {plain(found.subject)}. {plain(found.reason)}", soft_wrap=True)
         person = await proven(deps, by, StaffPermission.APPROVE)
         return await commands.approve(deps, found.business_id, number, person_id=person.member.id, by=actor_of(person))
 
-    done = with_release_deps(run)
+    done = with_staff_approval_deps(run)
     out.print(f"[green]✓[/] approved and done; proposed by {plain(done.request.asked_by_name)}.")
     if done.link:
         out.print(f"No mail is sent here; give them this link: {plain(done.link)}", soft_wrap=True)
@@ -88,11 +88,11 @@ def approve(number: int, by: str) -> None:
 @approval.command()
 @_number
 @_by
-@speaks_plainly
+@reports_errors
 def decline(number: int, by: str) -> None:
     """Decline what waits, or take back what you proposed. Nothing is done."""
 
-    async def run(deps: ReleaseDeps) -> None:
+    async def run(deps: StaffApprovalDeps) -> None:
         found = await _open(deps, number)
         person = await proven(deps, by, StaffPermission.SEE)
         if found.asked_by != person.member.id and not is_granted(person.role, StaffPermission.APPROVE):
@@ -101,11 +101,11 @@ def decline(number: int, by: str) -> None:
             deps.db, found.business_id, number, person_id=person.member.id, by=actor_of(person), now=deps.clock.now()
         )
 
-    with_release_deps(run)
+    with_staff_approval_deps(run)
     out.print("[green]✓[/] declined; nothing was done.")
 
 
-async def _open(deps: ReleaseDeps, number: int) -> ApprovalRequest:
+async def _open(deps: StaffApprovalDeps, number: int) -> ApprovalRequest:
     async with deps.db.connection() as tx:
         waiting = await store.list_of_staff(tx, is_open=True, limit=SHOWN_MAX)
     for one in waiting:

@@ -10,7 +10,7 @@ from rich.table import Table
 from tidegate.audit import chain, chain_store, export
 from tidegate.audit.chain_store import AuditRow
 from tidegate.audit.model import OPERATOR
-from tidegate.cli.console import as_json_option, out, plain, print_json, show_table, speaks_plainly
+from tidegate.cli.console import as_json_option, out, plain, print_json, reports_errors, show_table
 from tidegate.cli.operator import any_business_option, limit_option, with_payment_deps
 from tidegate.core.clock import Clock
 from tidegate.infra.http import csv_text
@@ -28,7 +28,7 @@ def audit() -> None:
 @click.option("--subject", default="", help="Only of this thing, such as the reference of an inflow.")
 @limit_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def list_(business_id: str | None, subject: str, limit: int, as_json: bool) -> None:
     """List who did what, the newest first."""
 
@@ -49,7 +49,7 @@ def list_(business_id: str | None, subject: str, limit: int, as_json: bool) -> N
 
 
 @audit.command()
-@speaks_plainly
+@reports_errors
 def verify() -> None:
     """Recompute every chain. Exits with 1 when a row was changed or is missing."""
 
@@ -66,7 +66,7 @@ def verify() -> None:
 
 @audit.command(name="export")
 @click.argument("path", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
-@speaks_plainly
+@reports_errors
 def export_(path: Path) -> None:
     """Write all of it as CSV, with the heads of the chains below."""
 

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 import click
 
 from tidegate import settings as settings_module
-from tidegate.cli.console import as_json_option, fail, print_json, speaks_plainly
+from tidegate.cli.console import as_json_option, fail, print_json, reports_errors
 from tidegate.cli.database import known_encryption_keys, run_async
 from tidegate.cli.doctor import show_finding
 from tidegate.core.clock import SystemClock, monotonic_s
@@ -56,7 +56,7 @@ def backup() -> None:
 @click.option("--within", "minutes", type=click.IntRange(1, 2_880), default=120, show_default=True, metavar="MINUTES",
               help="How long restoring may take.")  # fmt: skip
 @as_json_option
-@speaks_plainly
+@reports_errors
 def check(
     *,
     command: str | None,

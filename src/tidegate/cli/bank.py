@@ -14,13 +14,13 @@ from rich.table import Table
 from tidegate.bank_file import imports, store
 from tidegate.bank_file.model import ImportedFile
 from tidegate.bank_file.record import rail_in, record_entries
+from tidegate.bank_file.reversal import CreditFound
 from tidegate.bank_file.store import EntryProblem
-from tidegate.bank_file.taken_back import CreditFound
 from tidegate.bank_settings import ACCOUNTS, BankFilesSettings, StatementAccount
 from tidegate.cli.bank_payout import payout
-from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
+from tidegate.cli.console import as_json_option, fail, out, plain, print_record, reports_errors, show_table
 from tidegate.cli.operator import limit_option, with_payment_deps, words
-from tidegate.cli.release import by_option, released
+from tidegate.cli.proposal import act_or_propose, by_option
 from tidegate.core.clock import Clock
 from tidegate.infra.timestamp import to_iso
 from tidegate.rail.bankfiles import reader
@@ -29,10 +29,10 @@ from tidegate.rail.bankfiles.continuity import gaps_in
 from tidegate.rail.bankfiles.key import shown
 from tidegate.rail.bankfiles.model import BankEntry, FileRefused
 from tidegate.rail.deps import PaymentDeps
-from tidegate.release.arguments import TakeBackArguments
-from tidegate.release.commands import NOTHING, ReleaseWish
-from tidegate.release.model import ReleaseDeps
 from tidegate.settings_reader import SettingsReader
+from tidegate.staff_approval.arguments import TakeBackArguments
+from tidegate.staff_approval.commands import NOTHING, StaffCommandRequest
+from tidegate.staff_approval.model import StaffApprovalDeps
 
 T = TypeVar("T")
 _path = click.argument("path", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE")
@@ -60,7 +60,7 @@ bank.add_command(payout)
 @bank.command(name="import")
 @_path
 @as_json_option
-@speaks_plainly
+@reports_errors
 def import_(path: Path, as_json: bool) -> None:
     """Import FILE: camt.052, .053 or .054, MT940, MT942 or pain.002. A file is imported once."""
 
@@ -77,15 +77,15 @@ def import_(path: Path, as_json: bool) -> None:
     file = with_bank(run)
     if as_json:
         print_record(_record(file))
-    elif file.why is None:
+    elif file.reason is None:
         out.print(f"[green]✓[/] {plain(file.name)}, {file.kind}: {plain(_counts(file))}.")
-    if file.why is not None:
-        fail(f"{file.name}: {file.why}.")
+    if file.reason is not None:
+        fail(f"{file.name}: {file.reason}.")
 
 
 @bank.command(name="try")
 @_path
-@speaks_plainly
+@reports_errors
 def try_(path: Path) -> None:
     """Read FILE and show the keys of its entries; nothing is imported. Before going live: do a notice (camt.054) and
     the statement (camt.053) of the same day have a key in common?
@@ -125,7 +125,7 @@ def _named() -> Callable[[str], StatementAccount]:
 @bank.command()
 @limit_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def files(limit: int, as_json: bool) -> None:
     """List imported files, the newest first; then entries that need a decision, and statements that are missing."""
 
@@ -149,7 +149,7 @@ def files(limit: int, as_json: bool) -> None:
                         "entry": one.entry.number,
                         "line": one.entry.line,
                         "amount": one.what,
-                        "why": one.why,
+                        "why": one.reason,
                         "credits": [_choice(it) for it in one.choices],
                     }
                     for one in problems
@@ -162,7 +162,7 @@ def files(limit: int, as_json: bool) -> None:
     for heading in ("Received", "File", "Kind", "State", "Entries"):
         table.add_column(heading, no_wrap=heading in ("Received", "Kind"), overflow="fold")
     for one in found:
-        why = f"\n{plain(one.why)}" if one.why else ""
+        why = f"\n{plain(one.reason)}" if one.reason else ""
         received = f"{one.received_at:%Y-%m-%d %H:%M} UTC"
         table.add_row(received, plain(one.name), one.kind or "–", _STATES[one.state] + why, plain(_counts(one)))
     show_table(table, "No file yet: `tidegate bank import FILE` imports one.")
@@ -177,7 +177,7 @@ def files(limit: int, as_json: bool) -> None:
 def _show(problem: EntryProblem) -> None:
     entry = problem.entry
     place = f"{problem.file_id[:12]} {problem.file_name}, entry {entry.number}, line {entry.line}"
-    out.print(f"[red]![/] {plain(f'{place}: {problem.what}: {problem.why}')}", soft_wrap=True)
+    out.print(f"[red]![/] {plain(f'{place}: {problem.what}: {problem.reason}')}", soft_wrap=True)
     for credit in problem.choices:
         out.print(f"    {plain(f'may take back {credit.key}: {credit}')}", soft_wrap=True)
 
@@ -187,7 +187,7 @@ def _show(problem: EntryProblem) -> None:
 @click.argument("entry", type=click.IntRange(1))
 @click.option("--why", required=True, help="What was done about it; kept with the entry and in the audit trail.")
 @by_option
-@speaks_plainly
+@reports_errors
 def settle(file: str, entry: int, why: str, by: str | None) -> None:
     """Settle an entry that needs a decision: you have seen to it outside, and it is not recorded here. FILE-ID is what
     `tidegate bank files` shows; its first characters are enough. Another of the staff approves it.
@@ -203,7 +203,7 @@ def settle(file: str, entry: int, why: str, by: str | None) -> None:
     "--why", required=True, help="How you know that it is no repetition, or what has changed; kept in the audit trail."
 )
 @by_option
-@speaks_plainly
+@reports_errors
 def record(file: str, entry: int, why: str, by: str | None) -> None:
     """Record a credit that needs a decision as a transaction of its own: the bank has confirmed that the money came.
     A debit is judged again. FILE-ID is what `tidegate bank files` shows; its first characters are enough. Another of
@@ -219,7 +219,7 @@ def record(file: str, entry: int, why: str, by: str | None) -> None:
 @click.argument("credit")
 @click.option("--why", required=True, help="How you know which credit is meant; kept in the audit trail.")
 @by_option
-@speaks_plainly
+@reports_errors
 def take_back(file: str, entry: int, credit: str, why: str, by: str | None) -> None:
     """Say which CREDIT a bank takes back by an entry that needs a decision: one of those that `tidegate bank files`
     shows with it. FILE-ID stands there too; its first characters are enough. Another of the staff approves it.
@@ -233,14 +233,16 @@ def _decide(
 ) -> None:  # fmt: skip
     note = words("--why", why)
 
-    async def find(deps: ReleaseDeps) -> ReleaseWish:
+    async def find(deps: StaffApprovalDeps) -> StaffCommandRequest:
         async with deps.db.connection() as tx:
             found = await store.find_problem(tx, file, entry)
         if found is None:
             fail(f"No entry {entry} of a file {file} needs a decision.")
-        return ReleaseWish(command=command, business_id="", subject=f"{found}/{entry}", why=note, arguments=arguments)
+        return StaffCommandRequest(
+            command=command, business_id="", subject=f"{found}/{entry}", reason=note, arguments=arguments
+        )
 
-    released(find, by=by)
+    act_or_propose(find, by=by)
 
 
 def _counts(file: ImportedFile) -> str:
@@ -266,7 +268,7 @@ def _record(file: ImportedFile) -> dict[str, object]:
         "name": file.name,
         "kind": file.kind,
         "state": file.state,
-        "why": file.why,
+        "why": file.reason,
         "bytes": file.byte_count,
         "entries": file.entry_count,
         "counts": dict(file.counts),

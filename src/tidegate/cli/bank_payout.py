@@ -12,17 +12,25 @@ from tidegate.bank_file import payout as payouts
 from tidegate.bank_file import payout_store
 from tidegate.bank_file.payout_store import ProposedPayout
 from tidegate.bank_file.record import rail_in
-from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
+from tidegate.cli.console import as_json_option, fail, out, plain, print_record, reports_errors, show_table
 from tidegate.cli.operator import limit_option, with_payment_deps, words
-from tidegate.cli.release import actor_of, by_option, proven, released_all, report, why_option, with_release_deps
+from tidegate.cli.proposal import (
+    act_or_propose_all,
+    actor_of,
+    by_option,
+    proven,
+    report,
+    why_option,
+    with_staff_approval_deps,
+)
 from tidegate.core.clock import Clock
 from tidegate.infra.timestamp import to_iso
 from tidegate.rail.deps import PaymentDeps
-from tidegate.release import bank as bank_release
-from tidegate.release.bank import Payee
-from tidegate.release.commands import Proposed, ReleaseWish
-from tidegate.release.model import ReleaseDeps
 from tidegate.staff.permission import StaffPermission
+from tidegate.staff_approval import bank as bank_approval
+from tidegate.staff_approval.bank import Payee
+from tidegate.staff_approval.commands import Proposed, StaffCommandRequest
+from tidegate.staff_approval.model import StaffApprovalDeps
 
 _references = click.argument("references", nargs=-1, required=True, metavar="REFERENCE…")
 
@@ -36,7 +44,7 @@ def payout() -> None:
 @click.option("--all", "is_all", is_flag=True, help="Also those that have ended.")
 @limit_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def list_(is_all: bool, limit: int, as_json: bool) -> None:
     """List payments that have not ended, the oldest first."""
 
@@ -53,7 +61,7 @@ def list_(is_all: bool, limit: int, as_json: bool) -> None:
         table.add_column(heading, no_wrap=heading in ("Reference", "Amount"), overflow="fold")
     for one in found:
         to = f"{one.payee_name or 'not known'}\n{one.payee_account or 'tidegate bank payout amend says where'}"
-        state = one.status + (f"\n{one.why}" if one.why else f"\n{one.bank_status}" if one.bank_status else "")
+        state = one.status + (f"\n{one.reason}" if one.reason else f"\n{one.bank_status}" if one.bank_status else "")
         people = f"{one.proposed_by}\n{one.approved_by or ''}"
         table.add_row(one.reference, str(one.amount), plain(to), plain(state), plain(people))
     show_table(table, "[green]✓[/] No payment is under way.")
@@ -63,20 +71,20 @@ def list_(is_all: bool, limit: int, as_json: bool) -> None:
 @_references
 @why_option
 @by_option
-@speaks_plainly
+@reports_errors
 def approve(references: tuple[str, ...], why: str | None, by: str | None) -> None:
     """Propose to pay these as they stand; another of the staff approves each."""
     said = words("--why", why) if why else None
-    released_all([_wish_of(one, said) for one in references], by=by)
+    act_or_propose_all([_request_of(one, said) for one in references], by=by)
 
 
-def _wish_of(reference: str, why: str | None) -> Callable[[ReleaseDeps], Awaitable[ReleaseWish]]:
-    async def find(deps: ReleaseDeps) -> ReleaseWish:
+def _request_of(reference: str, why: str | None) -> Callable[[StaffApprovalDeps], Awaitable[StaffCommandRequest]]:
+    async def find(deps: StaffApprovalDeps) -> StaffCommandRequest:
         async with deps.db.transaction() as tx:
             payout = await payouts.get(tx, reference)
-        return ReleaseWish(
-            command=bank_release.COMMAND, business_id=payout.business_id, subject=reference, why=why,
-            arguments=bank_release.arguments_of(payout),
+        return StaffCommandRequest(
+            command=bank_approval.COMMAND, business_id=payout.business_id, subject=reference, reason=why,
+            arguments=bank_approval.arguments_of(payout),
         )  # fmt: skip
 
     return find
@@ -89,46 +97,46 @@ def _wish_of(reference: str, why: str | None) -> Callable[[ReleaseDeps], Awaitab
 @click.option("--bank", help="BIC or national code of the recipient's bank.")
 @click.option("--why", required=True, metavar="TEXT", help="For the approver: how you know where it goes.")
 @by_option
-@speaks_plainly
+@reports_errors
 def amend(*, reference: str, name: str, account: str, bank: str | None, why: str, by: str | None) -> None:
     """Say where a payment goes, when the bank did not report the payer, and propose to pay it. Another of the staff
     approves it.
     """
     payee, said = Payee(name=words("--name", name), account=account, bank=bank), words("--why", why)
 
-    async def run(deps: ReleaseDeps) -> Proposed:
+    async def run(deps: StaffApprovalDeps) -> Proposed:
         person = await proven(deps, by, StaffPermission.PROPOSE)
         async with deps.db.transaction() as tx:
             return Proposed(
-                await bank_release.amend_and_propose(
+                await bank_approval.amend_and_propose(
                     tx, reference, payee, why=said, asked_by=person.member.id, by=actor_of(person),
                     now=deps.clock.now(),
                 )
             )  # fmt: skip
 
-    report(with_release_deps(run), False, {})
+    report(with_staff_approval_deps(run), False, {})
 
 
 @payout.command()
 @click.argument("reference")
 @click.option("--why", required=True, help="The reason; the return or refund fails with it.")
 @by_option
-@speaks_plainly
+@reports_errors
 def refuse(reference: str, why: str, by: str | None) -> None:
     """Refuse a payment that was not exported: the return or refund fails. It stops money, so one person does it."""
     reason = words("--why", why)
 
-    async def run(deps: ReleaseDeps) -> None:
-        person = await proven(deps, by, StaffPermission.BRAKE)
+    async def run(deps: StaffApprovalDeps) -> None:
+        person = await proven(deps, by, StaffPermission.SUSPEND)
         await payouts.refuse(deps.payment, reference, why=reason, by=actor_of(person), now=deps.clock.now())
 
-    with_release_deps(run)
+    with_staff_approval_deps(run)
     out.print(f"[green]✓[/] {reference} is refused.")
 
 
 @payout.command()
 @click.option("--by", required=True, metavar="NAME", help="Who takes the file to the bank; kept in the audit trail.")
-@speaks_plainly
+@reports_errors
 def export(by: str) -> None:
     """Write approved payments as pain.001 into the folder out/, a file for each account."""
     who = words("--by", by)
@@ -161,7 +169,7 @@ def _record(one: ProposedPayout) -> dict[str, object]:
         "payeeBank": one.payee_bank,
         "status": one.status,
         "bankStatus": one.bank_status,
-        "why": one.why,
+        "why": one.reason,
         "proposedBy": one.proposed_by,
         "proposedAt": to_iso(one.proposed_at),
         "approvedBy": one.approved_by,

@@ -95,7 +95,7 @@ def fail(message: str) -> NoReturn:
     raise SystemExit(1)
 
 
-def speaks_plainly(command: F) -> F:
+def reports_errors(command: F) -> F:
     """Expected errors are reported in a sentence or two; any other is a bug and keeps its trace."""
 
     @functools.wraps(command)

@@ -6,13 +6,13 @@ from datetime import datetime
 
 import click
 
-from tidegate.cli.console import fail, speaks_plainly
+from tidegate.cli.console import fail, reports_errors
 from tidegate.cli.database import run_on_database
 from tidegate.cli.merchant_webhooks import running_settings
-from tidegate.cli.release import by_option, known, released, why_option
+from tidegate.cli.proposal import act_or_propose, by_option, known, why_option
 from tidegate.core.ids import Mode
 from tidegate.infra.db import Database
-from tidegate.member import entrance
+from tidegate.member import sandbox_people
 from tidegate.member.model import email_in
 from tidegate.member.permission import Role
 
@@ -24,7 +24,7 @@ def dashboard() -> None:
 
 @dashboard.command()
 @click.option("--role", type=click.Choice([role.value for role in Role]), default=Role.OWNER.value, show_default=True)
-@speaks_plainly
+@reports_errors
 def link(role: str) -> None:
     """Print a link that enters the sandbox once, within 15 minutes."""
     settings = running_settings()
@@ -32,7 +32,7 @@ def link(role: str) -> None:
         fail("There is no such link in live mode: people sign in. `tidegate dashboard invite` invites an owner.")
 
     async def run(db: Database) -> str:
-        return await entrance.new_link(db, settings.base_url, Role(role))
+        return await sandbox_people.new_link(db, settings.base_url, Role(role))
 
     click.echo(run_on_database(settings, run))
 
@@ -42,12 +42,12 @@ def link(role: str) -> None:
 @click.argument("email")
 @why_option
 @by_option
-@speaks_plainly
+@reports_errors
 def invite(business_id: str, email: str, why: str | None, by: str | None) -> None:
     """Invite an owner of a business: sends a mail, and prints the link for where no mail is sent. In live mode an
     approver approves it.
     """
-    click.echo(released(known("merchant.owner", business_id, email_in(email), why=why), by=by))
+    click.echo(act_or_propose(known("merchant.owner", business_id, email_in(email), why=why), by=by))
 
 
 @dashboard.command("reset-factors")
@@ -55,12 +55,12 @@ def invite(business_id: str, email: str, why: str | None, by: str | None) -> Non
 @why_option
 @by_option
 @click.confirmation_option(prompt="Have you made sure, by another way than e-mail, that this person asks for it?")
-@speaks_plainly
+@reports_errors
 def reset_factors(email: str, why: str | None, by: str | None) -> None:
     """Remove passkeys, codes and recovery codes of a person who has lost them all, 24 hours later. Mail tells that
     person at once; a sign-in with one of them before then keeps them.
     """
-    at = released(known("person.reset", "", email_in(email), why=why), by=by)
+    at = act_or_propose(known("person.reset", "", email_in(email), why=why), by=by)
     assert isinstance(at, datetime)
     click.echo(
         f"From {at:%Y-%m-%d %H:%M} UTC on, {email} signs in with the password and sets up a second factor again."

@@ -29,6 +29,6 @@ def run(settings: Settings, keys: SandboxKeys, listening: socket.socket) -> None
 async def _serve_and_work(settings: Settings, keys: SandboxKeys, listening: socket.socket) -> None:
     meter = telemetry.Meter()
     server = GracefulServer(configure(app.build(settings, sandbox_keys=keys, meter=meter)))
-    memory.settle()
+    memory.tune_gc()
     async with running(partial(work, settings, meter, grace_s=GRACE_S)):
         await server.serve(sockets=[listening])

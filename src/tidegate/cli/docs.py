@@ -8,14 +8,14 @@ import click
 
 from tidegate import app
 from tidegate import settings as settings_module
-from tidegate.cli.console import speaks_plainly
+from tidegate.cli.console import reports_errors
 from tidegate.docs import export
 from tidegate.runtime import Runtime
 
 
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
-@speaks_plainly
+@reports_errors
 def docs(folder: Path) -> None:
     """Write the documentation to FOLDER, for any web server: relative links, no keys, no Run."""
     settings = settings_module.from_environment()

@@ -7,7 +7,7 @@ from itertools import groupby
 import click
 from rich.table import Table
 
-from tidegate.cli.console import as_json_option, out, plain, print_json, show_table, speaks_plainly
+from tidegate.cli.console import as_json_option, out, plain, print_json, reports_errors, show_table
 from tidegate.cli.database import known_encryption_keys, run_on_database
 from tidegate.cli.merchant_webhooks import running_settings
 from tidegate.core.clock import SystemClock
@@ -24,7 +24,7 @@ from tidegate.ledger.books import BooksSum
 @click.option("--books", "with_books", is_flag=True, help="Also verify the ledger, and print a trial balance.")
 @click.option("--deep", "is_deep", is_flag=True, help="Also the public address, the server, standbys, archive, mail.")
 @as_json_option
-@speaks_plainly
+@reports_errors
 def doctor(with_books: bool, is_deep: bool, as_json: bool) -> None:
     """Check the settings, the database and the invariants. Exits with 1 when something is wrong."""
     settings = running_settings()

@@ -12,7 +12,7 @@ import click
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
-from tidegate.cli.console import out, speaks_plainly
+from tidegate.cli.console import out, reports_errors
 from tidegate.emulator.bank import server as bank_server
 from tidegate.emulator.bank.service import BankService
 from tidegate.emulator.pawapay import server as pawapay_server
@@ -57,7 +57,7 @@ def emulate() -> None:
 @click.option("--control-port", default=9303, show_default=True, help="Port of the controls: clock, faults, payers.")
 @click.option("--key", default=TEST_KEY, show_default=True, help="Secret key that the API accepts.")
 @click.option("--webhook-url", metavar="URL", help="Where notifications are sent: <base URL>/intake/paystack.")
-@speaks_plainly
+@reports_errors
 def paystack(port: int, page_port: int, control_port: int, key: str, webhook_url: str | None) -> None:
     """Emulate Paystack, until stopped. No money moves, and nothing is kept."""
     account = EmulatedAccount(key, webhook_url)
@@ -77,7 +77,7 @@ def paystack(port: int, page_port: int, control_port: int, key: str, webhook_url
     show_default=True,
     help="Id of that key: the value of TIDEGATE_PAWAPAY_SIGNING_KEY_ID.",
 )
-@speaks_plainly
+@reports_errors
 def pawapay(
     *,
     port: int,
@@ -120,7 +120,7 @@ def pawapay(
     type=click.Choice(["2", "3", "4", "8"]),
     help="Version of the camt files.",
 )
-@speaks_plainly
+@reports_errors
 def bank(*, folder: Path, accounts: tuple[str, ...], page_port: int, control_port: int, version: str) -> None:
     """Emulate a bank of files, until stopped: transfers become camt.054 and camt.053 in FOLDER/in, and pain.001 in
     FOLDER/out is answered with pain.002 and debits.

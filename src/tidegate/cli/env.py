@@ -11,12 +11,12 @@ from typing import Any
 import click
 
 from tidegate import settings as settings_module
-from tidegate.cli.console import fail, speaks_plainly
+from tidegate.cli.console import fail, reports_errors
 from tidegate.sandbox.seed import FILE_NAME, VARIABLES
 
 
 @click.command()
-@speaks_plainly
+@reports_errors
 def env() -> None:
     """Print the sandbox's address, keys and accounts as shell variables: eval "$(tidegate env)"."""
     path = settings_module.from_environment().home / FILE_NAME

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from rich.table import Table
 
-from tidegate.cli.console import as_json_option, fail, out, print_json, show_table, speaks_plainly
+from tidegate.cli.console import as_json_option, fail, out, print_json, reports_errors, show_table
 from tidegate.cli.operator import any_business_option, with_payment_deps
 from tidegate.core.clock import Clock
 from tidegate.merchant import commands as merchants
@@ -41,7 +41,7 @@ _LEFT = {
 @any_business_option
 @click.option("--yes", "is_sure", is_flag=True, help="Erase; without it the command only shows what it would erase.")
 @as_json_option
-@speaks_plainly
+@reports_errors
 def erase(
     emails: tuple[str, ...], phones: tuple[str, ...], business_id: str | None, is_sure: bool, as_json: bool
 ) -> None:
@@ -61,7 +61,7 @@ def erase(
         return found, await Eraser(deps.db, clock, who).erase(found) if is_sure else found.counts()
 
     found, counts = with_payment_deps(run)
-    left = {why: found.obstacles.count(why) for why in _LEFT}
+    left = {why: found.block_reasons.count(why) for why in _LEFT}
     if as_json:
         print_json({**counts, "left": left, "erased": is_sure})
         return

@@ -10,7 +10,7 @@ import msgspec
 from rich.table import Table
 
 from tidegate.audit.model import OPERATOR
-from tidegate.cli.console import as_json_option, fail, out, plain, print_json, print_record, show_table, speaks_plainly
+from tidegate.cli.console import as_json_option, fail, out, plain, print_json, print_record, reports_errors, show_table
 from tidegate.cli.merchant_webhooks import WebhookCommand, business_option, visit
 from tidegate.core.errors import NotFound
 from tidegate.infra.egress import USER_AGENT
@@ -47,7 +47,7 @@ def events() -> None:
 @click.option("--limit", type=click.IntRange(1, SHOWN_MAX), default=SHOWN, show_default=True)
 @business_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def list_(business_id: str | None, as_json: bool, limit: int, before: str | None, **wanted: Any) -> None:
     """List deliveries, the newest first."""
     before_id = _number_in(before) if before else None
@@ -75,7 +75,7 @@ def list_(business_id: str | None, as_json: bool, limit: int, before: str | None
 @click.argument("delivery")
 @business_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def show(delivery: str, business_id: str | None, as_json: bool) -> None:
     """Show a delivery: the body, the headers, and the answer to each attempt."""
     number = _number_in(delivery)
@@ -97,7 +97,7 @@ def show(delivery: str, business_id: str | None, as_json: bool) -> None:
 @click.argument("delivery")
 @business_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def resend(delivery: str, business_id: str | None, as_json: bool) -> None:
     """Send a delivery again at once, with the same id and body and a new timestamp."""
     number = _number_in(delivery)
@@ -125,7 +125,7 @@ def resend(delivery: str, business_id: str | None, as_json: bool) -> None:
 @click.option("--confirm", is_flag=True, help="Send them; without it they are only counted.")
 @business_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def replay(business_id: str | None, as_json: bool, date_from: str, date_to: str, confirm: bool, **wanted: Any) -> None:
     """Replay the events of a period. Only counts them without --confirm."""
 

@@ -7,16 +7,16 @@ from rich.table import Table
 
 from tidegate.account.name_rule import NameVerdict
 from tidegate.cli.account import show_name_check
-from tidegate.cli.console import as_json_option, out, plain, print_record, show_table, speaks_plainly
+from tidegate.cli.console import as_json_option, out, plain, print_record, reports_errors, show_table
 from tidegate.cli.operator import ago, any_business_option, limit_option, with_payment_deps, words
-from tidegate.cli.release import by_option, released
+from tidegate.cli.proposal import act_or_propose, by_option
 from tidegate.collection import review, review_store, wire
 from tidegate.collection.model import Collection, CollectionStatus
 from tidegate.core.clock import Clock
 from tidegate.infra.timestamp import to_iso
 from tidegate.rail.deps import PaymentDeps
-from tidegate.release.commands import ReleaseWish
-from tidegate.release.model import ReleaseDeps
+from tidegate.staff_approval.commands import StaffCommandRequest
+from tidegate.staff_approval.model import StaffApprovalDeps
 
 _COLOURS = {
     CollectionStatus.PENDING: "yellow",
@@ -43,7 +43,7 @@ def inflow() -> None:
 @any_business_option
 @limit_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def list_(business_id: str | None, limit: int, as_json: bool) -> None:
     """List held inflows, the longest waiting first."""
 
@@ -72,7 +72,7 @@ def list_(business_id: str | None, limit: int, as_json: bool) -> None:
 @inflow.command()
 @click.argument("reference")
 @as_json_option
-@speaks_plainly
+@reports_errors
 def show(reference: str, as_json: bool) -> None:
     """Show an inflow, and the steps of its name check."""
 
@@ -91,7 +91,7 @@ def show(reference: str, as_json: bool) -> None:
 @note_option
 @by_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def credit(reference: str, note: str | None, by: str | None, as_json: bool) -> None:
     """Credit a held inflow to the merchant's wallet, less the fee. The merchant gets a webhook."""
     after = _decide("inflow.credit", reference, note, by, as_json)
@@ -107,7 +107,7 @@ def credit(reference: str, note: str | None, by: str | None, as_json: bool) -> N
 @note_option
 @by_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def return_(reference: str, note: str | None, by: str | None, as_json: bool) -> None:
     """Return a held inflow to its payer."""
     after = _decide("inflow.return", reference, note, by, as_json)
@@ -123,11 +123,11 @@ def return_(reference: str, note: str | None, by: str | None, as_json: bool) -> 
 def _decide(command: str, reference: str, note: str | None, by: str | None, as_json: bool) -> Collection:
     checked = None if note is None else words("--note", note)
 
-    async def find(deps: ReleaseDeps) -> ReleaseWish:
+    async def find(deps: StaffApprovalDeps) -> StaffCommandRequest:
         held = await review.get_unscoped(deps.payment, reference)
-        return ReleaseWish(command=command, business_id=held.business_id, subject=reference, why=checked)
+        return StaffCommandRequest(command=command, business_id=held.business_id, subject=reference, reason=checked)
 
-    after = released(find, by=by, as_json=as_json)
+    after = act_or_propose(find, by=by, as_json=as_json)
     assert isinstance(after, Collection)
     return after
 
@@ -138,7 +138,7 @@ def _goes_back(held: Collection) -> str:
 
 def _show(found: Collection) -> None:
     credited, sent_back = found.credited, found.sent_back
-    exchanged = credited.exchanged if credited else None
+    exchanged = credited.applied_rate if credited else None
     facts = {
         "inflow": found.reference,
         "business": found.business_id,

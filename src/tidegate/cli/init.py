@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import click
 
 from tidegate import settings as settings_module
-from tidegate.cli.console import fail, out, plain, speaks_plainly
+from tidegate.cli.console import fail, out, plain, reports_errors
 from tidegate.rail_settings import is_loopback
 from tidegate.settings_guide.file import environment_file
 from tidegate.settings_reader import ENCRYPTION_KEY_BYTES
@@ -26,7 +26,7 @@ PASSWORD_BYTES = 24
 @click.option(
     "--rail", "rails", multiple=True, type=click.Choice(settings_module.LIVE_RAILS), help="May be given several times."
 )
-@speaks_plainly
+@reports_errors
 def init(file: Path, base_url: str, database_host: str, rails: tuple[str, ...]) -> None:
     """Write an environment file for live mode, complete and commented, with fresh secrets.
 

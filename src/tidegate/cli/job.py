@@ -6,13 +6,13 @@ import click
 from rich.table import Table
 
 from tidegate.audit.model import OPERATOR
-from tidegate.cli.console import as_json_option, out, plain, print_json, show_table, speaks_plainly
+from tidegate.cli.console import as_json_option, out, plain, print_json, reports_errors, show_table
 from tidegate.cli.operator import limit_option, with_payment_deps
 from tidegate.core.clock import Clock
 from tidegate.infra import lease_store
 from tidegate.infra.lease_store import FailedWork
 from tidegate.rail.deps import PaymentDeps
-from tidegate.webhook import work
+from tidegate.webhook import job_retry
 
 
 @click.group()
@@ -24,7 +24,7 @@ def job() -> None:
 @click.option("--parked", "only_parked", is_flag=True, help="Only rows that are no longer retried automatically.")
 @limit_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def list_(only_parked: bool, limit: int, as_json: bool) -> None:
     """List rows whose work failed, with the last error of each."""
 
@@ -58,12 +58,12 @@ def _to_json(one: FailedWork) -> dict[str, object]:
 @click.argument("kind")
 @click.argument("business_id", metavar="[BUSINESS]", required=False)
 @click.argument("id_", metavar="[ID]", required=False)
-@speaks_plainly
+@reports_errors
 def retry(kind: str, business_id: str | None, id_: str | None) -> None:
     """Retry failed rows at once: one, all of a BUSINESS, or all of a KIND. Fix the cause first."""
 
     async def run(deps: PaymentDeps, clock: Clock) -> int:
-        return await work.retry(deps.db, kind, business_id=business_id, id_=id_, by=OPERATOR, clock=clock)
+        return await job_retry.retry(deps.db, kind, business_id=business_id, id_=id_, by=OPERATOR, clock=clock)
 
     count = with_payment_deps(run)
     if count == 0:

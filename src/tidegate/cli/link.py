@@ -10,7 +10,7 @@ import click
 from rich.table import Table
 
 from tidegate.audit.model import OPERATOR
-from tidegate.cli.console import as_json_option, out, plain, print_record, show_table, speaks_plainly
+from tidegate.cli.console import as_json_option, out, plain, print_record, reports_errors, show_table
 from tidegate.cli.merchant_webhooks import running_settings
 from tidegate.cli.operator import any_or_only_business, business_and, limit_option, with_payment_deps
 from tidegate.core.clock import Clock
@@ -40,7 +40,7 @@ def link() -> None:
 @click.option("--redirect", "redirectUrl", metavar="URL", help="Where the customer returns to.")
 @click.option("--message", "successMessage", metavar="TEXT", help="Shown after a successful payment.")
 @as_json_option
-@speaks_plainly
+@reports_errors
 def create(words: tuple[str, ...], once: bool, as_json: bool, **fields: Any) -> None:
     """Create a payment link. NAME is what is paid for. BUSINESS may be left out where there is one."""
     business_id, name = business_and(words)
@@ -75,7 +75,7 @@ def create(words: tuple[str, ...], once: bool, as_json: bool, **fields: Any) -> 
 @any_or_only_business
 @limit_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def list_(business_id: str | None, limit: int, as_json: bool) -> None:
     """List the payment links of a business, the newest first."""
 
@@ -105,7 +105,7 @@ def list_(business_id: str | None, limit: int, as_json: bool) -> None:
 @link.command()
 @click.argument("words", metavar="[BUSINESS] LINK", nargs=-1, required=True)
 @as_json_option
-@speaks_plainly
+@reports_errors
 def end(words: tuple[str, ...], as_json: bool) -> None:
     """End a payment link: it takes no new payments."""
     business_id, link_id = business_and(words)

@@ -14,7 +14,7 @@ from contextlib import suppress
 import click
 import msgspec
 
-from tidegate.cli.console import as_json_option, err, fail, out, plain, speaks_plainly, write_json
+from tidegate.cli.console import as_json_option, err, fail, out, plain, reports_errors, write_json
 from tidegate.cli.forward import Forwarder, ForwardReply, ReceivedEvent
 from tidegate.cli.merchant_client import MerchantAccount, MerchantClient, account_of, api_options
 from tidegate.cli.verify_signature import show_check
@@ -47,7 +47,7 @@ PROVEN_WITHIN_S = 10.0
 @click.option("--payload", "with_payload", is_flag=True, help="Show the payloads too.")
 @api_options
 @as_json_option
-@speaks_plainly
+@reports_errors
 def listen(forward_to: str | None, events: str | None, with_payload: bool, as_json: bool, **api: str | None) -> None:
     """Forward the sandbox's events to your server, and show each with its signatures and your server's answer.
 

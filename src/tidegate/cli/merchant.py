@@ -14,13 +14,13 @@ from rich.table import Table
 from tidegate import settings as settings_module
 from tidegate.audit.model import OPERATOR
 from tidegate.cli.business_settings import brand_json, brand_options, checked, name_and_brand, note_on
-from tidegate.cli.console import as_json_option, fail, print_json, show_table, speaks_plainly
+from tidegate.cli.console import as_json_option, fail, print_json, reports_errors, show_table
 from tidegate.cli.database import run_on_database
 from tidegate.cli.merchant_cards import cards
 from tidegate.cli.merchant_keys import key_json, keys, show_facts, state_of
 from tidegate.cli.merchant_webhooks import clock_of, webhook_deps_of
 from tidegate.cli.operator import words
-from tidegate.cli.release import by_option, known, released, released_all, why_option
+from tidegate.cli.proposal import act_or_propose, act_or_propose_all, by_option, known, why_option
 from tidegate.cli.webhook import SHOWN_ONCE, adding, changing
 from tidegate.core.clock import Clock, SystemClock
 from tidegate.core.fee import DEFAULT_FEE_RULES, FeeOnRefund, FeeRule
@@ -31,9 +31,9 @@ from tidegate.infra.db import Database
 from tidegate.merchant import commands, logo
 from tidegate.merchant.field import EmailAddress, PersonName
 from tidegate.merchant.model import ApiKey, Business, BusinessStatus, NamePolicy
-from tidegate.release.arguments import EndpointChanges, PriceArguments, SettingArguments
-from tidegate.release.commands import ReleaseWish
-from tidegate.release.model import ReleaseDeps
+from tidegate.staff_approval.arguments import EndpointChanges, PriceArguments, SettingArguments
+from tidegate.staff_approval.commands import StaffCommandRequest
+from tidegate.staff_approval.model import StaffApprovalDeps
 from tidegate.webhook import commands as webhooks
 from tidegate.webhook.model import Endpoint, EndpointStatus, NewEndpoint, WithSecret
 
@@ -53,7 +53,7 @@ merchant.add_command(cards)
 @click.argument("name")
 @click.option("--email", required=True, help="Contact of the business; shown to payers until support is set.")
 @as_json_option
-@speaks_plainly
+@reports_errors
 def create(name: str, email: str, as_json: bool) -> None:
     """Create a business. Its secret key is shown only once."""
     settings = settings_module.from_environment()
@@ -74,7 +74,7 @@ def create(name: str, email: str, as_json: bool) -> None:
 
 @merchant.command(name="list")
 @as_json_option
-@speaks_plainly
+@reports_errors
 def list_(as_json: bool) -> None:
     """List the businesses and their keys."""
     settings = settings_module.from_environment()
@@ -125,7 +125,7 @@ def list_(as_json: bool) -> None:
 @why_option
 @by_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def set_(
     *,
     business_id: str,
@@ -166,7 +166,7 @@ def set_(
     business = run_on_database(settings, run)
     finds = [known("merchant.settings", business_id, business_id, why=why, arguments=widening)]
     finds = [*finds[: bool(widening.changes)], *([_sending_to(business_id, url, why)] if url else [])]
-    business, secrets = _outcome(business, released_all(finds, by=by, as_json=as_json) if finds else [])
+    business, secrets = _outcome(business, act_or_propose_all(finds, by=by, as_json=as_json) if finds else [])
     notes = [note_on(changes["accent"]), SHOWN_ONCE if "webhookSecret" in secrets else ""]
     show_facts({**_business_json(business, []), **secrets}, as_json, note="\n".join(note for note in notes if note))
 
@@ -219,10 +219,12 @@ def _widening(changes: dict[str, Any]) -> tuple[SettingArguments, dict[str, Any]
     )
 
 
-def _sending_to(business_id: str, url: WebUrl, why: str | None) -> Callable[[ReleaseDeps], Awaitable[ReleaseWish]]:
+def _sending_to(
+    business_id: str, url: WebUrl, why: str | None
+) -> Callable[[StaffApprovalDeps], Awaitable[StaffCommandRequest]]:
     """The specification's single webhook URL is the first endpoint."""
 
-    async def find(deps: ReleaseDeps) -> ReleaseWish:
+    async def find(deps: StaffApprovalDeps) -> StaffCommandRequest:
         endpoints = await webhooks.list_all(deps.db, business_id)
         if not endpoints:
             return await adding(business_id, NewEndpoint(url=str(url)), why=why)(deps)
@@ -249,7 +251,7 @@ def _sending_to(business_id: str, url: WebUrl, why: str | None) -> Callable[[Rel
 @why_option
 @by_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def fee(
     *, business_id: str, currency: str, method: str, as_json: bool, why: str | None, by: str | None, **price: Any
 ) -> None:
@@ -267,7 +269,7 @@ def fee(
         cap_minor=price["cap_minor"],
         on_refund=FeeOnRefund(price["on_refund"]),
     )
-    made = released(
+    made = act_or_propose(
         known("merchant.price", business_id, business_id, why=why, arguments=wanted), by=by, as_json=as_json
     )
     assert isinstance(made, FeeRule)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import click
 
 from tidegate.audit.model import OPERATOR
-from tidegate.cli.console import out, speaks_plainly
+from tidegate.cli.console import out, reports_errors
 from tidegate.cli.operator import with_payment_deps, words
 from tidegate.core.clock import Clock
 from tidegate.infra.db import Tx
@@ -24,7 +24,7 @@ def cards() -> None:
 @cards.command()
 @click.argument("business_id")
 @click.option("--reason", required=True, metavar="TEXT", help="Shown to the staff, and kept in the audit trail.")
-@speaks_plainly
+@reports_errors
 def pause(business_id: str, reason: str) -> None:
     """Take no cards of its payers; other methods go on."""
     said = words("--reason", reason)
@@ -34,7 +34,7 @@ def pause(business_id: str, reason: str) -> None:
 
 @cards.command()
 @click.argument("business_id")
-@speaks_plainly
+@reports_errors
 def lift(business_id: str) -> None:
     """Take cards again."""
     _act(business_id, lambda tx, clock: card_pause.lift(tx, business_id, by=OPERATOR, now=clock.now()))

@@ -10,20 +10,20 @@ from rich.markup import escape
 from rich.table import Table
 
 from tidegate import settings as settings_module
-from tidegate.cli.console import as_json_option, fail, out, plain, print_json, show_table, speaks_plainly
+from tidegate.cli.console import as_json_option, fail, out, plain, print_json, reports_errors, show_table
 from tidegate.cli.database import run_on_database
 from tidegate.cli.merchant_webhooks import clock_of
 from tidegate.cli.operator import ago
-from tidegate.cli.release import by_option, known, released, why_option
+from tidegate.cli.proposal import act_or_propose, by_option, known, why_option
 from tidegate.core.clock import SystemClock
 from tidegate.core.ids import new_secret_key
 from tidegate.infra.db import Database
 from tidegate.infra.http.query import Moment
 from tidegate.merchant import commands
-from tidegate.merchant.key_terms import KeyWish, terms_of
+from tidegate.merchant.key_terms import KeyRequest, terms_of
 from tidegate.merchant.model import ROLL_OVERLAP, ApiKey, KeyKind, KeyScope, print_of
-from tidegate.release.arguments import KeyArguments, RollArguments
 from tidegate.sandbox.seed import FILE_NAME, keep_rolled_key
+from tidegate.staff_approval.arguments import KeyArguments, RollArguments
 
 _KEEP_SAFE = "Keep the secret key safe: it is not stored and cannot be shown again."
 
@@ -46,20 +46,20 @@ def keys() -> None:
 @why_option
 @by_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def create(
     *, business_id: str, name: str, scopes: tuple[str, ...], addresses: tuple[str, ...], limits: tuple[str, ...],
     until: str | None, why: str | None, by: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Create a restricted secret key. It is shown only once; in live mode it works once it is approved."""
-    wish = KeyWish(
+    request = KeyRequest(
         name=name, scopes=scopes, addresses=addresses, refund_max=dict(map(_limit, limits)),
         expires_at=_moment(until).end if until else None,
     )  # fmt: skip
     secret = new_secret_key(settings_module.from_environment().mode)
-    terms_of(wish, now=SystemClock().now())
-    wanted = KeyArguments(wish=wish, secret=print_of(secret))
-    key = released(
+    terms_of(request, now=SystemClock().now())
+    wanted = KeyArguments(request=request, secret=print_of(secret))
+    key = act_or_propose(
         known("merchant.key", business_id, name, why=why, arguments=wanted), by=by, as_json=as_json,
         shown={"secretKey": secret},
     )  # fmt: skip
@@ -85,7 +85,7 @@ def _moment(text: str) -> Moment:
 @keys.command(name="list")
 @click.argument("business_id")
 @as_json_option
-@speaks_plainly
+@reports_errors
 def list_(business_id: str, as_json: bool) -> None:
     """List the keys of a business: what each may do, and when it was last used."""
     settings = settings_module.from_environment()
@@ -137,7 +137,7 @@ def key_json(key: ApiKey) -> dict[str, Any]:
 @why_option
 @by_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def roll(
     *, business_id: str, key_id: int | None, overlap_hours: float, why: str | None, by: str | None, as_json: bool
 ) -> None:
@@ -148,7 +148,7 @@ def roll(
     secret = new_secret_key(settings.mode)
     wanted = RollArguments(secret=print_of(secret), overlap_s=round(overlap_hours * 3600), key_id=key_id)
     subject = "main" if key_id is None else f"key/{key_id}"
-    released(
+    act_or_propose(
         known("merchant.roll", business_id, subject, why=why, arguments=wanted), by=by, as_json=as_json,
         shown={"secretKey": secret},
     )  # fmt: skip
@@ -160,7 +160,7 @@ def roll(
 @keys.command()
 @click.argument("business_id")
 @click.argument("key_id", type=int)
-@speaks_plainly
+@reports_errors
 def revoke(business_id: str, key_id: int) -> None:
     """Revoke a key at once, in every process."""
     settings = settings_module.from_environment()

@@ -7,9 +7,9 @@ from datetime import timedelta
 import click
 from rich.table import Table
 
-from tidegate.cli.console import as_json_option, out, plain, print_json, show_table, speaks_plainly
+from tidegate.cli.console import as_json_option, out, plain, print_json, reports_errors, show_table
 from tidegate.cli.operator import ago, ask_at_once, limit_option, with_payment_deps, words
-from tidegate.cli.release import by_option, known, released
+from tidegate.cli.proposal import act_or_propose, by_option, known
 from tidegate.core.clock import Clock
 from tidegate.money_return import list_store
 from tidegate.money_return.list_store import StuckReturn
@@ -25,7 +25,7 @@ def return_() -> None:
 @click.option("--older-than-minutes", type=click.IntRange(0, 525_600), default=30, show_default=True)
 @limit_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def list_(older_than_minutes: int, limit: int, as_json: bool) -> None:
     """List returns that failed, or have no answer of their rail, the oldest first."""
 
@@ -56,7 +56,7 @@ def list_(older_than_minutes: int, limit: int, as_json: bool) -> None:
 @click.argument("business_id", metavar="BUSINESS")
 @click.argument("reference")
 @click.option("--rail", required=True, help="Rail of the return; `tidegate return list` shows it.")
-@speaks_plainly
+@reports_errors
 def ask(business_id: str, reference: str, rail: str) -> None:
     """Ask the rail about a return at once."""
     ask_at_once("return", business_id, reference, rail=rail)
@@ -67,8 +67,8 @@ def ask(business_id: str, reference: str, rail: str) -> None:
 @click.argument("reference")
 @click.option("--note", required=True, metavar="TEXT", help="How it was paid back; kept in the audit trail.")
 @by_option
-@speaks_plainly
+@reports_errors
 def end(business_id: str, reference: str, note: str, by: str | None) -> None:
     """End a return by hand: you have paid it back by another way. It is booked as done."""
-    released(known("return.end", business_id, reference, why=words("--note", note)), by=by)
+    act_or_propose(known("return.end", business_id, reference, why=words("--note", note)), by=by)
     out.print(f"[green]✓[/] {plain(reference)} is done.")

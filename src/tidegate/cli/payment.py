@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 import click
 from rich.table import Table
 
-from tidegate.cli.console import as_json_option, out, plain, print_record, show_table, speaks_plainly
+from tidegate.cli.console import as_json_option, out, plain, print_record, reports_errors, show_table
 from tidegate.cli.operator import ago, any_or_only_business, business_and, limit_option, with_payment_deps
 from tidegate.core.clock import Clock
 from tidegate.core.money import CHECKOUT_OFFERS, Money
@@ -47,7 +47,7 @@ def payment() -> None:
 @click.option("--csv", "csv_file", type=click.File("wb"), metavar="FILE", help="Write all of them as CSV; - prints it.")
 @limit_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def list_(business_id: str | None, csv_file: BinaryIO | None, limit: int, as_json: bool, **query: str | None) -> None:
     """List payments of a business, the newest first. Filters combine. BUSINESS may be left out where there is one."""
 
@@ -92,7 +92,7 @@ def _show_rows(rows: list[PaymentRow], count: search.PaymentCount, now: datetime
 @payment.command()
 @click.argument("words", metavar="[BUSINESS] REFERENCE", nargs=-1, required=True)
 @as_json_option
-@speaks_plainly
+@reports_errors
 def show(words: tuple[str, ...], as_json: bool) -> None:
     """Show a payment. REFERENCE is the merchant's reference or the pay code."""
     business_id, reference = business_and(words)

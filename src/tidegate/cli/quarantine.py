@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 from rich.table import Table
 
-from tidegate.cli.console import as_json_option, out, plain, print_json, show_table, speaks_plainly
+from tidegate.cli.console import as_json_option, out, plain, print_json, reports_errors, show_table
 from tidegate.cli.operator import limit_option, with_payment_deps, words
-from tidegate.cli.release import by_option, known, released
+from tidegate.cli.proposal import act_or_propose, by_option, known
 from tidegate.core.clock import Clock
 from tidegate.infra.timestamp import to_iso
 from tidegate.intake import store
@@ -23,7 +23,7 @@ def quarantine() -> None:
 @quarantine.command(name="list")
 @limit_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def list_(limit: int, as_json: bool) -> None:
     """List them, the oldest first."""
 
@@ -57,8 +57,8 @@ def list_(limit: int, as_json: bool) -> None:
 @click.argument("notification_id", metavar="ID")
 @click.option("--note", required=True, metavar="TEXT", help="What the rail said; kept in the audit trail.")
 @by_option
-@speaks_plainly
+@reports_errors
 def close(rail: str, notification_id: str, note: str, by: str | None) -> None:
     """Close one. Nothing is booked by it."""
-    released(known("quarantine.close", "", f"{rail}/{notification_id}", why=words("--note", note)), by=by)
+    act_or_propose(known("quarantine.close", "", f"{rail}/{notification_id}", why=words("--note", note)), by=by)
     out.print("[green]✓[/] closed.")

@@ -6,9 +6,9 @@ import click
 from rich.table import Table
 
 from tidegate.audit.model import OPERATOR
-from tidegate.cli.console import as_json_option, out, plain, print_json, show_table, speaks_plainly
+from tidegate.cli.console import as_json_option, out, plain, print_json, reports_errors, show_table
 from tidegate.cli.operator import with_payment_deps, words
-from tidegate.cli.release import by_option, known, released, why_option
+from tidegate.cli.proposal import act_or_propose, by_option, known, why_option
 from tidegate.core.clock import Clock
 from tidegate.rail import pause as pausing
 from tidegate.rail import pause_store
@@ -22,7 +22,7 @@ def rail() -> None:
 
 @rail.command(name="list")
 @as_json_option
-@speaks_plainly
+@reports_errors
 def list_(as_json: bool) -> None:
     """List the rails of this deployment, and why one is paused."""
 
@@ -44,7 +44,7 @@ def list_(as_json: bool) -> None:
 @rail.command()
 @click.argument("name", metavar="RAIL")
 @click.option("--reason", required=True, metavar="TEXT", help="Shown to the staff, and kept in the audit trail.")
-@speaks_plainly
+@reports_errors
 def pause(name: str, reason: str) -> None:
     """Pause a rail: no new payment goes by it, refunds and returns wait. What has arrived is booked."""
 
@@ -60,8 +60,8 @@ def pause(name: str, reason: str) -> None:
 @click.argument("name", metavar="RAIL")
 @why_option
 @by_option
-@speaks_plainly
+@reports_errors
 def resume(name: str, why: str | None, by: str | None) -> None:
     """Let payments, refunds and returns go by a rail again."""
-    released(known("rail.resume", "", name, why=why), by=by)
+    act_or_propose(known("rail.resume", "", name, why=why), by=by)
     out.print(f"[green]✓[/] {plain(name)} is in use again.")

@@ -10,9 +10,9 @@ from typing import Any
 import click
 from rich.table import Table
 
-from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
+from tidegate.cli.console import as_json_option, fail, out, plain, print_record, reports_errors, show_table
 from tidegate.cli.operator import ago, with_payment_deps
-from tidegate.cli.release import by_option, released, why_option
+from tidegate.cli.proposal import act_or_propose, by_option, why_option
 from tidegate.collection import rate_wire, set_rate
 from tidegate.collection.rate import Rate
 from tidegate.core.clock import Clock
@@ -22,9 +22,9 @@ from tidegate.infra.timestamp import to_iso
 from tidegate.ledger.model import PLATFORM_BUSINESS_ID
 from tidegate.rail.bankfiles.model import FileRefused
 from tidegate.rail.deps import PaymentDeps
-from tidegate.release.commands import ReleaseWish
-from tidegate.release.model import ReleaseDeps
-from tidegate.release.rate_file import SOURCE, arguments_in, arguments_of
+from tidegate.staff_approval.commands import StaffCommandRequest
+from tidegate.staff_approval.model import StaffApprovalDeps
+from tidegate.staff_approval.rate_file import SOURCE, arguments_in, arguments_of
 
 _currency = click.Choice([currency.value for currency in Currency])
 
@@ -44,7 +44,7 @@ def rate() -> None:
 @why_option
 @by_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def set_(base: str, quote: str, as_json: bool, **given: Any) -> None:
     """Set the price of one BASE in QUOTE. The newest rate is used until it expires."""
     asked = {
@@ -58,14 +58,14 @@ def set_(base: str, quote: str, as_json: bool, **given: Any) -> None:
     # As an API request, so that the same rules apply to both.
     request = read({name: value for name, value in asked.items() if value is not None}, rate_wire.SetRate)
 
-    async def find(deps: ReleaseDeps) -> ReleaseWish:
+    async def find(deps: StaffApprovalDeps) -> StaffCommandRequest:
         made = rate_wire.rate_from(request, source=given["source"], now=deps.clock.now())
-        return ReleaseWish(
+        return StaffCommandRequest(
             command="rate.set", business_id=PLATFORM_BUSINESS_ID, subject=f"{made.base}/{made.quote}",
-            why=given["why"], arguments=arguments_of(made),
+            reason=given["why"], arguments=arguments_of(made),
         )  # fmt: skip
 
-    made = released(find, by=given["by"], as_json=as_json)
+    made = act_or_propose(find, by=given["by"], as_json=as_json)
     assert isinstance(made, Rate)
 
     async def newest(deps: PaymentDeps, _: Clock) -> tuple[Rate, timedelta]:
@@ -86,23 +86,23 @@ def set_(base: str, quote: str, as_json: bool, **given: Any) -> None:
 @click.option("--spread-percent", metavar="PERCENT", help="Percentage kept on conversion, such as 0.5; 0 by default.")
 @why_option
 @by_option
-@speaks_plainly
+@reports_errors
 def import_(path: Path, spread_percent: str | None, why: str | None, by: str | None) -> None:
     """Import the rates of the European Central Bank: eurofxref-daily.xml. They are of one day: set
     TIDEGATE_RATE_LASTS_MINUTES so that they last until the next file, over a weekend too.
     """
 
-    async def find(deps: ReleaseDeps) -> ReleaseWish:
+    async def find(deps: StaffApprovalDeps) -> StaffCommandRequest:
         with path.open("rb") as file:
             try:
                 rates = arguments_in(file, spread_percent=_number(spread_percent), now=deps.clock.now())
             except FileRefused as refused:
                 fail(f"{path.name}: {refused}.")
-        return ReleaseWish(
-            command="rate.import", business_id=PLATFORM_BUSINESS_ID, subject=SOURCE, why=why, arguments=rates
+        return StaffCommandRequest(
+            command="rate.import", business_id=PLATFORM_BUSINESS_ID, subject=SOURCE, reason=why, arguments=rates
         )
 
-    made = released(find, by=by)
+    made = act_or_propose(find, by=by)
     assert isinstance(made, list)
     for one in made:
         out.print(f"[green]✓[/] 1 {one.base} is worth {one.rate} {one.quote}, quoted {to_iso(one.quoted_at)}.")
@@ -110,7 +110,7 @@ def import_(path: Path, spread_percent: str | None, why: str | None, by: str | N
 
 @rate.command(name="list")
 @as_json_option
-@speaks_plainly
+@reports_errors
 def list_(as_json: bool) -> None:
     """List the newest rate of each pair, and whether it is still in use."""
 

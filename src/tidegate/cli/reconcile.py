@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from tidegate import settings as settings_module
-from tidegate.cli.console import as_json_option, err, fail, out, plain, print_json, show_table, speaks_plainly
+from tidegate.cli.console import as_json_option, err, fail, out, plain, print_json, reports_errors, show_table
 from tidegate.cli.database import run_on_database
 from tidegate.core.errors import NotFound, Unavailable
 from tidegate.core.ids import Mode
@@ -98,7 +98,7 @@ def reconcile(as_json: bool, show: int, **asked: Any) -> None:
         raise SystemExit(BREAKS_FOUND)
 
 
-@speaks_plainly
+@reports_errors
 def _compare(
     *, file: Path | None, rail: str | None, first: datetime | None, last: datetime | None, slack: timedelta,
     columns: dict[str, str],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tidegate.cli.console import as_json_option, fail, out, plain, print_json, speaks_plainly
+from tidegate.cli.console import as_json_option, fail, out, plain, print_json, reports_errors
 from tidegate.cli.database import known_encryption_keys, run_on_database
 from tidegate.cli.merchant_webhooks import running_settings
 from tidegate.doctor.reencrypt import Reencrypted
@@ -16,7 +16,7 @@ UNREADABLE_SHOWN_MAX = 10
 
 @click.command()
 @as_json_option
-@speaks_plainly
+@reports_errors
 def reencrypt(as_json: bool) -> None:
     """Encrypt every stored secret with the first key of TIDEGATE_ENCRYPTION_KEY.
 

@@ -8,15 +8,15 @@ from decimal import Decimal, InvalidOperation
 import click
 from rich.table import Table
 
-from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
+from tidegate.cli.console import as_json_option, fail, out, plain, print_record, reports_errors, show_table
 from tidegate.cli.operator import ago, ask_at_once, limit_option, with_payment_deps, words
-from tidegate.cli.release import by_option, known, released
+from tidegate.cli.proposal import act_or_propose, by_option, known
 from tidegate.core.clock import Clock
 from tidegate.rail.deps import PaymentDeps
 from tidegate.refund import commands, list_store, wire
 from tidegate.refund.field import RefundAmount
 from tidegate.refund.model import RefundRate, RefundStatus, RefundView
-from tidegate.release.arguments import RefundWish
+from tidegate.staff_approval.arguments import OperatorRefund
 
 _COLOURS = {RefundStatus.PROCESSING: "yellow", RefundStatus.SUCCESSFUL: "green", RefundStatus.FAILED: "red"}
 
@@ -36,17 +36,19 @@ def refund() -> None:
               help="Rate of a converted inflow: that of its credit, or today's.")  # fmt: skip
 @by_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def create(
     *, business_id: str, reference: str, amount: str | None, rate: str | None, by: str | None, as_json: bool,
     **texts: str | None,
 ) -> None:  # fmt: skip
     """Refund a payment or an inflow. REFERENCE is the merchant's reference, a pay code, or the inflow's reference."""
     reason, note = (words(f"--{name}", text) if (text := texts[name]) else None for name in ("reason", "note"))
-    wanted = RefundWish(
+    wanted = OperatorRefund(
         amount=None if amount is None else _amount(amount), reason=reason, rate=RefundRate(rate) if rate else None
     )
-    view = released(known("refund.create", business_id, reference, why=note, arguments=wanted), by=by, as_json=as_json)
+    view = act_or_propose(
+        known("refund.create", business_id, reference, why=note, arguments=wanted), by=by, as_json=as_json
+    )
     assert isinstance(view, RefundView)
     if as_json:
         print_record(wire.record_of(view))
@@ -58,7 +60,7 @@ def create(
 @click.argument("business_id")
 @click.argument("reference")
 @as_json_option
-@speaks_plainly
+@reports_errors
 def show(business_id: str, reference: str, as_json: bool) -> None:
     """Show a refund."""
 
@@ -84,7 +86,7 @@ def show(business_id: str, reference: str, as_json: bool) -> None:
 @click.argument("business_id")
 @click.argument("reference", metavar="PART")
 @click.option("--rail", required=True, help="Rail that the part goes by.")
-@speaks_plainly
+@reports_errors
 def ask(business_id: str, reference: str, rail: str) -> None:
     """Ask the rail about a refund at once. PART is the reference of one of its parts, such as REFUND-1."""
     ask_at_once("refund", business_id, reference, rail=rail)
@@ -94,7 +96,7 @@ def ask(business_id: str, reference: str, rail: str) -> None:
 @click.argument("business_id")
 @limit_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def list_(business_id: str, limit: int, as_json: bool) -> None:
     """List refunds of a business, the newest first."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from tidegate.cli import dev as dev_module
-from tidegate.cli.console import fail, out, speaks_plainly
+from tidegate.cli.console import fail, out, reports_errors
 from tidegate.cli.database import prepare, with_database
 from tidegate.cli.serve import port_option, settings_for
 from tidegate.core.ids import Mode
@@ -13,7 +13,7 @@ from tidegate.core.ids import Mode
 
 @click.command()
 @port_option
-@speaks_plainly
+@reports_errors
 def dev(port: int | None) -> None:
     """Start the whole sandbox: database, API, worker, one business with keys."""
     settings = settings_for(port)
@@ -23,7 +23,7 @@ def dev(port: int | None) -> None:
 
 
 @click.command()
-@speaks_plainly
+@reports_errors
 def migrate() -> None:
     """Bring the database up to date. Safe to run from several machines at once."""
     with with_database(settings_for(), may_create=True) as (ready, _):

@@ -8,7 +8,7 @@ import click
 
 from tidegate import settings as settings_module
 from tidegate import worker
-from tidegate.cli.console import as_json_option, fail, out, print_json, speaks_plainly
+from tidegate.cli.console import as_json_option, fail, out, print_json, reports_errors
 from tidegate.cli.operator import with_payment_deps
 from tidegate.core.clock import Clock, ShiftedClock
 from tidegate.merchant import commands as merchants
@@ -27,7 +27,7 @@ def sandbox() -> None:
 @click.argument("business_id", metavar="[BUSINESS]", required=False)
 @click.option("--days", type=click.IntRange(1, DAYS_MAX), default=DAYS, show_default=True)
 @as_json_option
-@speaks_plainly
+@reports_errors
 def trade(business_id: str | None, days: int, as_json: bool) -> None:
     """Trade a sample month: payments of every kind, by the real engine, while the business's clock moves on.
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from tidegate import settings as settings_module
-from tidegate.cli.console import speaks_plainly
+from tidegate.cli.console import reports_errors
 from tidegate.cli.database import check, mend, prepare_embedded, with_database, with_encryption_key
 from tidegate.infra import telemetry
 from tidegate.infra.http.server import BACKLOG, bind
@@ -30,7 +30,7 @@ def settings_for(port: int | None = None) -> settings_module.Settings:
 @click.command()
 @port_option
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="API processes.")
-@speaks_plainly
+@reports_errors
 def serve(port: int | None, workers: int) -> None:
     """Run the API."""
     asked = settings_for(port)

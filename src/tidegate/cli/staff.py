@@ -5,17 +5,17 @@ from __future__ import annotations
 import click
 from rich.table import Table
 
-from tidegate.cli.console import as_json_option, fail, out, plain, print_json, show_table, speaks_plainly
+from tidegate.cli.console import as_json_option, fail, out, plain, print_json, reports_errors, show_table
 from tidegate.cli.database import run_on_database
 from tidegate.cli.merchant_webhooks import running_settings
-from tidegate.cli.release import by_option, known, released, why_option
+from tidegate.cli.proposal import act_or_propose, by_option, known, why_option
 from tidegate.core.ids import Mode
 from tidegate.infra.db import Database
 from tidegate.member.model import email_in, name_in
-from tidegate.release.arguments import StaffArguments
-from tidegate.staff import entrance, store
+from tidegate.staff import sandbox_staff, store
 from tidegate.staff.model import StaffMember
 from tidegate.staff.permission import StaffRole
+from tidegate.staff_approval.arguments import StaffArguments
 
 _role = click.Choice([role.value for role in StaffRole])
 
@@ -31,7 +31,7 @@ def staff() -> None:
 @click.option("--role", type=_role, required=True)
 @why_option
 @by_option
-@speaks_plainly
+@reports_errors
 def add(*, email: str, name: str, role: str, why: str | None, by: str | None) -> None:
     """Add one of the staff: sends a mail, and prints the link by which they choose a password. In live mode, once there
     are two approvers, one proposes it and the other approves it.
@@ -39,12 +39,12 @@ def add(*, email: str, name: str, role: str, why: str | None, by: str | None) ->
     if not running_settings().console_address:
         fail("Set TIDEGATE_CONSOLE_URL first: the link leads there.")
     added = StaffArguments(name=name_in(name), role=StaffRole(role))
-    click.echo(released(known("staff.add", "", email_in(email), why=why, arguments=added), by=by))
+    click.echo(act_or_propose(known("staff.add", "", email_in(email), why=why, arguments=added), by=by))
 
 
 @staff.command(name="list")
 @as_json_option
-@speaks_plainly
+@reports_errors
 def list_(as_json: bool) -> None:
     """List the staff."""
 
@@ -66,10 +66,10 @@ def list_(as_json: bool) -> None:
 @click.argument("email")
 @why_option
 @by_option
-@speaks_plainly
+@reports_errors
 def remove(email: str, why: str | None, by: str | None) -> None:
     """Take the access of one of the staff. They are signed out at once."""
-    released(known("staff.remove", "", email_in(email), why=why), by=by)
+    act_or_propose(known("staff.remove", "", email_in(email), why=why), by=by)
     out.print("[green]✓[/] removed.")
 
 
@@ -80,7 +80,7 @@ def console() -> None:
 
 @console.command()
 @click.option("--role", type=_role, default=StaffRole.OPERATOR.value, show_default=True)
-@speaks_plainly
+@reports_errors
 def link(role: str) -> None:
     """Print a link that enters the sandbox's console once, within 15 minutes."""
     settings = running_settings()
@@ -88,6 +88,6 @@ def link(role: str) -> None:
         fail("There is no such link in live mode: staff sign in. `tidegate staff add` adds the first.")
 
     async def run(db: Database) -> str:
-        return await entrance.new_link(db, settings.console_address, StaffRole(role))
+        return await sandbox_staff.new_link(db, settings.console_address, StaffRole(role))
 
     click.echo(run_on_database(settings, run))

@@ -9,7 +9,7 @@ import click
 from rich.table import Table
 
 from tidegate import settings as settings_module
-from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
+from tidegate.cli.console import as_json_option, fail, out, plain, print_record, reports_errors, show_table
 from tidegate.cli.database import run_on_database
 from tidegate.cli.merchant_webhooks import clock_of
 from tidegate.cli.operator import limit_option
@@ -34,7 +34,7 @@ from tidegate.wallet.statement import day_text, figure
 @click.option("--pdf", "pdf_file", type=click.File("wb"), metavar="FILE", help="Write all lines as a PDF.")
 @limit_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def statement(
     *,
     business_id: str,

@@ -8,9 +8,9 @@ from rich.table import Table
 
 from tidegate.bank_file.suspense import list_candidates
 from tidegate.bank_file.suspense_store import TransferCandidate
-from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
+from tidegate.cli.console import as_json_option, fail, out, plain, print_record, reports_errors, show_table
 from tidegate.cli.operator import SHOWN_MAX, any_business_option, limit_option, with_payment_deps, words
-from tidegate.cli.release import by_option, released
+from tidegate.cli.proposal import act_or_propose, by_option
 from tidegate.core.clock import Clock
 from tidegate.infra.timestamp import to_iso
 from tidegate.intake import suspense as commands
@@ -18,9 +18,9 @@ from tidegate.intake import suspense_store as store
 from tidegate.intake.model import SuspenseDecision, SuspenseReceipt
 from tidegate.ledger.model import PLATFORM_BUSINESS_ID
 from tidegate.rail.deps import PaymentDeps
-from tidegate.release.arguments import AssignArguments
-from tidegate.release.commands import NOTHING, ReleaseWish
-from tidegate.release.model import ReleaseDeps
+from tidegate.staff_approval.arguments import AssignArguments
+from tidegate.staff_approval.commands import NOTHING, StaffCommandRequest
+from tidegate.staff_approval.model import StaffApprovalDeps
 
 SuspenseCase = tuple[SuspenseReceipt, list[TransferCandidate]]
 
@@ -39,7 +39,7 @@ def suspense() -> None:
 @any_business_option
 @limit_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def list_(business_id: str | None, limit: int, as_json: bool) -> None:
     """List money in suspense, the oldest first: in a currency that its account does not take, without an account, or
     with a missing or wrong reference. Of transfers in bank files, payments of the same amount are shown.
@@ -105,7 +105,7 @@ def _business_of(one: SuspenseReceipt) -> str | None:
 @_note
 @by_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def assign(
     *, receipt_id: int, business_id: str, payment: str | None, account: str | None, note: str, by: str | None,
     as_json: bool,
@@ -124,7 +124,7 @@ def assign(
 @_note
 @by_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def return_(receipt_id: int, note: str, by: str | None, as_json: bool) -> None:
     """Return it to its payer, by the rail that it came by. The note is the reason that the payer is given."""
     _decided("suspense.return", receipt_id, note=note, by=by, as_json=as_json)
@@ -135,7 +135,7 @@ def return_(receipt_id: int, note: str, by: str | None, as_json: bool) -> None:
 @_note
 @by_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def close(receipt_id: int, note: str, by: str | None, as_json: bool) -> None:
     """Close it: you have settled it outside, such as by hand at the bank. It leaves the books, and moves no money."""
     _decided("suspense.close", receipt_id, note=note, by=by, as_json=as_json)
@@ -146,16 +146,16 @@ def _decided(
 ) -> None:
     said = words("--note", note)
 
-    async def find(deps: ReleaseDeps) -> ReleaseWish:
+    async def find(deps: StaffApprovalDeps) -> StaffCommandRequest:
         async with deps.db.connection() as tx:
             receipt = await store.find_open(tx, receipt_id)
         # What was decided already is named by the command itself.
         business_id = receipt.business_id if receipt else PLATFORM_BUSINESS_ID
-        return ReleaseWish(
-            command=command, business_id=business_id, subject=str(receipt_id), why=said, arguments=arguments
+        return StaffCommandRequest(
+            command=command, business_id=business_id, subject=str(receipt_id), reason=said, arguments=arguments
         )
 
-    made = released(find, by=by, as_json=as_json)
+    made = act_or_propose(find, by=by, as_json=as_json)
     assert isinstance(made, SuspenseDecision)
     if as_json:
         print_record(

@@ -10,9 +10,9 @@ import click
 import msgspec
 from rich.table import Table
 
-from tidegate.cli.console import err, fail, out, plain, show_table, speaks_plainly
+from tidegate.cli.console import err, fail, out, plain, reports_errors, show_table
 from tidegate.cli.merchant_client import MerchantAccount, MerchantClient, account_of, api_options
-from tidegate.cli.trigger_recipe import ASKED_EVERY_S, HAPPENS_WITHIN_S, RECIPES, Occasion, names_of
+from tidegate.cli.trigger_recipe import ASKED_EVERY_S, HAPPENS_WITHIN_S, RECIPES, RecipeContext, names_of
 from tidegate.core.errors import Unavailable
 from tidegate.webhook.model import ENDPOINTS_MAX, MEANING_OF_EVENT, TEST_EVENT
 
@@ -32,7 +32,7 @@ Record = dict[str, Any]
 @click.option("--times", type=click.IntRange(1, TIMES_MAX), default=1, help="How often; 1 by default.")
 @api_options
 @click.option("--public-key", envvar="TIDEGATE_PUBLIC_KEY", help="The business's; by default the seeded business's.")
-@speaks_plainly
+@reports_errors
 def trigger(event: str | None, lists: bool, endpoint_id: str | None, changes: tuple[str, ...], times: int,
             **api: str | None) -> None:  # fmt: skip
     """Make EVENT happen in the sandbox: money moves as it would, so the API agrees with what the event says.
@@ -91,7 +91,7 @@ async def run(account: MerchantAccount, event: str, endpoint_id: str | None, cha
             )  # fmt: skip
         for _ in range(times):
             known = {delivery["id"] for delivery in await _deliveries(api, event)}
-            await RECIPES[event].make(Occasion(api, changes, [*endpoints]))
+            await RECIPES[event].make(RecipeContext(api, changes, [*endpoints]))
             await _show_deliveries(api, event, endpoints, known)
 
 

@@ -33,7 +33,7 @@ REFUND, DECLINED_REFUND = 100, 100.13
 Body = dict[str, Any]
 
 
-class Occasion:
+class RecipeContext:
     """One event to be made: the API, and what the caller wants otherwise in the first request."""
 
     def __init__(self, api: MerchantClient, changes: Mapping[str, Any], endpoint_ids: list[str]) -> None:
@@ -83,12 +83,12 @@ class Occasion:
 
 
 class Recipe(NamedTuple):
-    make: Callable[[Occasion], Awaitable[Any]]
+    make: Callable[[RecipeContext], Awaitable[Any]]
     # What `--set` changes; None where nothing is sent.
     request: type[msgspec.Struct] | None
 
 
-async def _reversed(here: Occasion) -> None:
+async def _reversed(here: RecipeContext) -> None:
     pay_code, order = await here.pay_code()
     charged = await here.post(f"/checkout/payments/{pay_code}/charge", {"type": "bank_transfer"})
     sent = await here.post(
@@ -104,25 +104,25 @@ async def _reversed(here: Occasion) -> None:
     await here.post(f"/sandbox/transfers/{sent['transactionId']}/reverse")
 
 
-async def _disputed(here: Occasion) -> None:
+async def _disputed(here: RecipeContext) -> None:
     pay_code, _ = await here.pay_code()
     await here.post(f"/checkout/payments/{pay_code}/charge", CARD)
     await here.until_paid(pay_code)
     await here.post(f"/sandbox/charges/{pay_code}/dispute")
 
 
-async def _refunded(here: Occasion, amount: float) -> None:
+async def _refunded(here: RecipeContext, amount: float) -> None:
     order = await here.paid()
     await here.post("/collections/refund", {"transReference": order["reference"], "amount": amount})
 
 
-async def _decided(here: Occasion, *decisions: str) -> None:
+async def _decided(here: RecipeContext, *decisions: str) -> None:
     account_id = await here.account()
     for decision in decisions:
         await here.post(f"/sandbox/virtual-accounts/{account_id}/{decision}")
 
 
-async def _tested(here: Occasion) -> None:
+async def _tested(here: RecipeContext) -> None:
     for endpoint_id in here.endpoint_ids:
         await here.post(f"/webhooks/endpoints/{endpoint_id}/test")
 

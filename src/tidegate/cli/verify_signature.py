@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 import click
 
 from tidegate import settings as settings_module
-from tidegate.cli.console import as_json_option, fail, out, plain, print_json, speaks_plainly
+from tidegate.cli.console import as_json_option, fail, out, plain, print_json, reports_errors
 from tidegate.cli.merchant_webhooks import seeded
 from tidegate.core.clock import SystemClock
 from tidegate.webhook.explain import Explanation, SignatureCheck, explain
@@ -35,7 +35,7 @@ BODY_BYTES_MAX = 10 * 1024 * 1024
     help="The raw body, byte for byte; standard input by default.",
 )
 @as_json_option
-@speaks_plainly
+@reports_errors
 def verify_signature(secrets: tuple[str, ...], headers: tuple[str, ...], body: BinaryIO, as_json: bool) -> None:
     """Verify the signature of a webhook, and explain what is wrong. Exits with 1 unless it is valid.
 

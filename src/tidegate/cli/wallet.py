@@ -6,7 +6,7 @@ import click
 from rich.table import Table
 
 from tidegate import settings as settings_module
-from tidegate.cli.console import as_json_option, print_record, show_table, speaks_plainly
+from tidegate.cli.console import as_json_option, print_record, reports_errors, show_table
 from tidegate.cli.database import run_on_database
 from tidegate.core.money import Money
 from tidegate.infra.db import Database
@@ -26,7 +26,7 @@ def wallet() -> None:
 @wallet.command(name="list")
 @click.argument("business_id", metavar="BUSINESS")
 @as_json_option
-@speaks_plainly
+@reports_errors
 def list_(business_id: str, as_json: bool) -> None:
     """Show the balances of a business, one wallet per currency."""
 

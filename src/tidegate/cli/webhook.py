@@ -10,17 +10,17 @@ from rich.table import Table
 
 from tidegate import settings as settings_module
 from tidegate.audit.model import OPERATOR
-from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
+from tidegate.cli.console import as_json_option, fail, out, plain, print_record, reports_errors, show_table
 from tidegate.cli.merchant_webhooks import WebhookCommand, business_option, business_or_seeded, visit
-from tidegate.cli.release import by_option, released, why_option
+from tidegate.cli.proposal import act_or_propose, by_option, why_option
 from tidegate.core.ids import Mode
 from tidegate.infra.address import WebUrl
 from tidegate.infra.http.read import read
 from tidegate.infra.timestamp import to_iso
 from tidegate.merchant import commands as merchants
-from tidegate.release.arguments import EndpointArguments, EndpointChanges
-from tidegate.release.commands import ReleaseWish
-from tidegate.release.model import ReleaseDeps
+from tidegate.staff_approval.arguments import EndpointArguments, EndpointChanges
+from tidegate.staff_approval.commands import StaffCommandRequest
+from tidegate.staff_approval.model import StaffApprovalDeps
 from tidegate.webhook import commands, wire
 from tidegate.webhook.model import (
     EVENTS_ALWAYS,
@@ -59,7 +59,7 @@ def webhook() -> None:
 @webhook.command(name="list")
 @business_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def list_(business_id: str | None, as_json: bool) -> None:
     """List the endpoints, the oldest first: that one is the business's webhook URL."""
 
@@ -88,39 +88,43 @@ def list_(business_id: str | None, as_json: bool) -> None:
 @why_option
 @by_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def add(*, url: str, business_id: str | None, why: str | None, by: str | None, as_json: bool, **options: Any) -> None:
     """Create an endpoint for URL. Its signing secret is shown only once. In live mode an approver approves it, and the
     merchant makes the secret by rotating it.
     """
     request = read(_wire_names(url=url, **options), wire.CreateEndpoint)
-    made = released(adding(business_or_seeded(business_id), wire.new_endpoint_from(request), why=why), by=by,
+    made = act_or_propose(adding(business_or_seeded(business_id), wire.new_endpoint_from(request), why=why), by=by,
                     as_json=as_json)  # fmt: skip
     assert isinstance(made, WithSecret)
     _show(wire.record_with_secret(made), as_json, note=SHOWN_ONCE)
 
 
-def adding(business_id: str, new: NewEndpoint, *, why: str | None) -> Callable[[ReleaseDeps], Awaitable[ReleaseWish]]:
-    async def find(deps: ReleaseDeps) -> ReleaseWish:
+def adding(
+    business_id: str, new: NewEndpoint, *, why: str | None
+) -> Callable[[StaffApprovalDeps], Awaitable[StaffCommandRequest]]:
+    async def find(deps: StaffApprovalDeps) -> StaffCommandRequest:
         await merchants.get(deps.db, business_id)
         await commands.refuse_forbidden(deps.webhooks().guard, WebUrl(new.url))
         wanted = EndpointArguments(
             url=new.url, events=new.events, description=new.description, rate_per_second=new.rate_per_second
         )
-        return ReleaseWish(command="webhook.add", business_id=business_id, subject=new.url, why=why, arguments=wanted)
+        return StaffCommandRequest(
+            command="webhook.add", business_id=business_id, subject=new.url, reason=why, arguments=wanted
+        )
 
     return find
 
 
 def changing(
     business_id: str, endpoint_id: str, wanted: EndpointChanges, *, why: str | None
-) -> Callable[[ReleaseDeps], Awaitable[ReleaseWish]]:
-    async def find(deps: ReleaseDeps) -> ReleaseWish:
+) -> Callable[[StaffApprovalDeps], Awaitable[StaffCommandRequest]]:
+    async def find(deps: StaffApprovalDeps) -> StaffCommandRequest:
         await commands.get(deps.db, business_id, endpoint_id)
         if wanted.url is not None:
             await commands.refuse_forbidden(deps.webhooks().guard, WebUrl(wanted.url))
-        return ReleaseWish(
-            command="webhook.change", business_id=business_id, subject=endpoint_id, why=why, arguments=wanted
+        return StaffCommandRequest(
+            command="webhook.change", business_id=business_id, subject=endpoint_id, reason=why, arguments=wanted
         )
 
     return find
@@ -142,7 +146,7 @@ def changing(
 @why_option
 @by_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def set_(
     *,
     endpoint_id: str,
@@ -178,7 +182,7 @@ def set_(
     endpoint = visit(business_id, run)
     if widening.changes:
         find = changing(endpoint.business_id, endpoint_id, widening, why=why)
-        done = released(find, by=by, as_json=as_json)
+        done = act_or_propose(find, by=by, as_json=as_json)
         assert isinstance(done, Endpoint)
         endpoint = done
     _show(wire.record_of(endpoint), as_json)
@@ -199,7 +203,7 @@ def _widening(changes: dict[str, Any]) -> tuple[EndpointChanges, dict[str, Any]]
 @click.argument("endpoint_id")
 @business_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def rotate(endpoint_id: str, business_id: str | None, as_json: bool) -> None:
     """Create a new secret. The old one also signs for 24 hours. In live mode the merchant does it in its dashboard."""
     if settings_module.from_environment().mode is Mode.LIVE:
@@ -218,7 +222,7 @@ def rotate(endpoint_id: str, business_id: str | None, as_json: bool) -> None:
 @click.argument("endpoint_id")
 @business_option
 @as_json_option
-@speaks_plainly
+@reports_errors
 def test(endpoint_id: str, business_id: str | None, as_json: bool) -> None:
     """Send an event `webhook.test` to this endpoint only."""
 
@@ -236,7 +240,7 @@ def test(endpoint_id: str, business_id: str | None, as_json: bool) -> None:
 @webhook.command()
 @click.argument("endpoint_id")
 @business_option
-@speaks_plainly
+@reports_errors
 def remove(endpoint_id: str, business_id: str | None) -> None:
     """Delete an endpoint. Requests in flight may still arrive."""
 

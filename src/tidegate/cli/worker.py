@@ -7,14 +7,14 @@ from functools import partial
 import click
 
 from tidegate import settings as settings_module
-from tidegate.cli.console import speaks_plainly
+from tidegate.cli.console import reports_errors
 from tidegate.cli.database import check, mend, prepare_embedded, with_database, with_encryption_key
 from tidegate.infra import telemetry
 from tidegate.infra.supervisor import Supervisor, stop_on_terminate
 
 
 @click.command()
-@speaks_plainly
+@reports_errors
 def worker() -> None:
     """Run the background work. Any number of workers may run."""
     settings = settings_module.from_environment()

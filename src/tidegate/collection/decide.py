@@ -12,15 +12,15 @@ from tidegate.account.name_rule import NameCheck, NameVerdict, check_name
 from tidegate.collection import event
 from tidegate.collection.model import (
     AccountSnapshot,
+    AppliedRate,
     Collection,
     CollectionChange,
     CollectionStatus,
     Credited,
-    Exchanged,
     InflowReturn,
 )
 from tidegate.collection.rate import convert, worth_of
-from tidegate.collection.reason import REASON_OF_OBSTACLE, InflowReason
+from tidegate.collection.reason import REASON_OF_BLOCK, InflowReason
 from tidegate.core import ids
 from tidegate.core.fee import Fee, fee_on, fee_within
 from tidegate.core.method import InflowMethod
@@ -115,9 +115,9 @@ def judge(
     """What cannot be credited is returned; what needs a review is held."""
     if place.is_taken_back:
         return HoldInflow(InflowReason.TAKEN_BACK)
-    obstacle = place.account.obstacle(now)
-    if obstacle is not None:
-        return ReturnInflow(REASON_OF_OBSTACLE[obstacle])
+    block_reason = place.account.block_reason(now)
+    if block_reason is not None:
+        return ReturnInflow(REASON_OF_BLOCK[block_reason])
     if name_check.verdict is not NameVerdict.EXACT:
         reason = REASON_OF_NAME[name_check.verdict]
         may_hold = place.business.inflow_name_policy is NamePolicy.HOLD and reason is not InflowReason.NAME_DIFFERS
@@ -155,7 +155,9 @@ def price(place: AccountSnapshot, amount: Money, *, terms: InflowTerms, now: dat
         gross=conversion.converted,
         fee=fee_within(conversion.converted, Fee(worth_of(fee.fee, rate), worth_of(fee.vat, rate))),
         fee_rule_id=rule.id,
-        exchanged=Exchanged(rate=rate.rate, source=rate.source, quoted_at=rate.quoted_at, spread=conversion.spread),
+        applied_rate=AppliedRate(
+            rate=rate.rate, source=rate.source, quoted_at=rate.quoted_at, spread=conversion.spread
+        ),
     )
     return CreditInflow(credited, conversion)
 
@@ -164,9 +166,9 @@ def on_review_passed(
     place: AccountSnapshot, held: Collection, *, note: str | None, terms: InflowTerms, now: datetime
 ) -> CollectionChange | InflowReason:
     """An operator has accepted it. The reason when it still cannot be credited."""
-    obstacle = place.account.obstacle(now)
-    if obstacle is not None:
-        return REASON_OF_OBSTACLE[obstacle]
+    block_reason = place.account.block_reason(now)
+    if block_reason is not None:
+        return REASON_OF_BLOCK[block_reason]
     if not place.business.is_active:
         return InflowReason.BUSINESS_SUSPENDED
     verdict = price(place, held.amount, terms=terms, now=now)

@@ -21,7 +21,7 @@ def collection_successful(collection: Collection) -> Event:
         amount_received=credited.net.major,
         fee=credited.fee.fee.major,
         vat=credited.fee.vat.major,
-        exchange_rate=credited.exchanged.rate if credited.exchanged else None,
+        exchange_rate=credited.applied_rate.rate if credited.applied_rate else None,
     )
     return _event(wire.CollectionSuccessful(data=data), collection)
 

@@ -32,7 +32,7 @@ class CollectionStatus(DescribedEnum):
     FAILED = "failed", "Taken back by the bank before it was credited."
 
 
-class Exchanged(msgspec.Struct, frozen=True, kw_only=True):
+class AppliedRate(msgspec.Struct, frozen=True, kw_only=True):
     """The rate of the conversion, and our spread."""
 
     rate: Decimal
@@ -47,7 +47,7 @@ class Credited(msgspec.Struct, frozen=True, kw_only=True):
     gross: Money
     fee: Fee
     fee_rule_id: str
-    exchanged: Exchanged | None = None
+    applied_rate: AppliedRate | None = None
 
     @property
     def net(self) -> Money:

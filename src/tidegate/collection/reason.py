@@ -68,7 +68,7 @@ _RETURN_CODES: dict[InflowReason, str] = {
     InflowReason.ACCOUNT_CLOSED: "AC04",
 }
 
-REASON_OF_OBSTACLE: dict[BlockReason, InflowReason] = {
+REASON_OF_BLOCK: dict[BlockReason, InflowReason] = {
     BlockReason.SUSPENDED: InflowReason.ACCOUNT_SUSPENDED,
     BlockReason.EXPIRED: InflowReason.ACCOUNT_EXPIRED,
     BlockReason.CLOSED: InflowReason.ACCOUNT_CLOSED,

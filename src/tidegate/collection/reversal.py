@@ -37,7 +37,7 @@ log = structlog.get_logger("inflow")
 
 
 async def record(deps: PaymentDeps, reversed_credit: CreditReversed, *, ref: NotificationRef, clock: Clock) -> None:
-    """Raises ToldBefore. A reversal that precedes its credit waits for it."""
+    """Raises DuplicateNotification. A reversal that precedes its credit waits for it."""
     async with deps.db.connection() as tx:
         account_number = reversed_credit.account_number
         if account_number is None:
@@ -122,8 +122,8 @@ def _undone(collection: Collection, held: Money, now: datetime) -> CollectionCha
 
 def _reversing(collection: Collection, credited: Credited, owed: Money | None, now: datetime) -> Journal:
     conversion = None
-    if credited.exchanged is not None:
-        spread = credited.exchanged.spread
+    if credited.applied_rate is not None:
+        spread = credited.applied_rate.spread
         conversion = Conversion(
             received=collection.amount, worth=credited.gross + spread, converted=credited.gross, spread=spread
         )

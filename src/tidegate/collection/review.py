@@ -14,10 +14,10 @@ from tidegate.collection.reason import InflowReason
 from tidegate.core.clock import Clock
 from tidegate.core.errors import Conflict, IllegalTransition, NotFound
 from tidegate.infra import leased_work
-from tidegate.infra.also import Also, nothing_else
 from tidegate.infra.db import StaleChange, Tx
 from tidegate.infra.lease_store import Lease
 from tidegate.infra.leased_work import RoundResult, WorkKind
+from tidegate.infra.same_transaction import InSameTransaction, nothing_else
 from tidegate.rail.deps import PaymentDeps
 from tidegate.webhook.model import EVENT_CHANNEL
 
@@ -26,7 +26,13 @@ NO_COLLECTION = "no collection has this reference"
 
 
 async def credit(
-    deps: PaymentDeps, reference: str, *, note: str | None, by: Actor, now: datetime, also: Also = nothing_else
+    deps: PaymentDeps,
+    reference: str,
+    *,
+    note: str | None,
+    by: Actor,
+    now: datetime,
+    also: InSameTransaction = nothing_else,
 ) -> Collection:
     async with deps.db.transaction() as tx:
         await also(tx)
@@ -47,7 +53,13 @@ def _way_out(reason: InflowReason) -> str:
 
 
 async def send_back(
-    deps: PaymentDeps, reference: str, *, note: str | None, by: Actor, now: datetime, also: Also = nothing_else
+    deps: PaymentDeps,
+    reference: str,
+    *,
+    note: str | None,
+    by: Actor,
+    now: datetime,
+    also: InSameTransaction = nothing_else,
 ) -> Collection:
     async with deps.db.transaction() as tx:
         await also(tx)

@@ -8,8 +8,8 @@ from tidegate.audit import store as audit
 from tidegate.audit.model import Actor
 from tidegate.collection import review_store
 from tidegate.collection.rate import Rate
-from tidegate.infra.also import Also, nothing_else
 from tidegate.infra.db import Database, Tx
+from tidegate.infra.same_transaction import InSameTransaction, nothing_else
 from tidegate.ledger.model import PLATFORM_BUSINESS_ID
 
 
@@ -21,7 +21,7 @@ async def set_rate(
 
 
 async def set_rates(
-    db: Database, rates: list[Rate], *, by: Actor, now: datetime, also: Also = nothing_else
+    db: Database, rates: list[Rate], *, by: Actor, now: datetime, also: InSameTransaction = nothing_else
 ) -> list[Rate]:
     """For every business; all of them, or none."""
     async with db.transaction() as tx:

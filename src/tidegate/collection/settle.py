@@ -25,7 +25,7 @@ log = structlog.get_logger("inflow")
 async def record_arrival(
     deps: PaymentDeps, place: AccountSnapshot, transfer: MoneyArrived, *, ref: NotificationRef, now: datetime
 ) -> Collection:
-    """A transfer to a virtual account, in the account's currency. Raises ToldBefore, AlreadyReceived."""
+    """A transfer to a virtual account, in the account's currency. Raises DuplicateNotification, AlreadyReceived."""
     found: AccountSnapshot | None = place
     for _ in range(TRIES):
         if found is None:

@@ -11,11 +11,11 @@ from tidegate.account.name_rule import NameCheck
 from tidegate.account.store import account_of
 from tidegate.collection.model import (
     AccountSnapshot,
+    AppliedRate,
     Collection,
     CollectionChange,
     CollectionStatus,
     Credited,
-    Exchanged,
     InflowReturn,
 )
 from tidegate.collection.rate import Rate
@@ -158,7 +158,7 @@ def _credited(credited: Credited) -> dict[str, Any]:
         "credited_minor": credited.net.minor,
         "fee_rule_id": credited.fee_rule_id,
     }
-    if at := credited.exchanged:
+    if at := credited.applied_rate:
         row |= {"rate": at.rate, "rate_source": at.source, "rate_quoted_at": at.quoted_at}
         row |= {"spread_minor": at.spread.minor}
     return row
@@ -222,9 +222,9 @@ def collection_of(row: Row) -> Collection:
 
 
 def _credited_of(row: Row, currency: Currency) -> Credited:
-    exchanged = None
+    applied_rate = None
     if row["rate"] is not None:
-        exchanged = Exchanged(
+        applied_rate = AppliedRate(
             rate=row["rate"],
             source=row["rate_source"],
             quoted_at=row["rate_quoted_at"],
@@ -234,7 +234,7 @@ def _credited_of(row: Row, currency: Currency) -> Credited:
         gross=Money(row["destination_minor"], currency),
         fee=Fee(Money(row["fee_minor"], currency), Money(row["vat_minor"], currency)),
         fee_rule_id=row["fee_rule_id"],
-        exchanged=exchanged,
+        applied_rate=applied_rate,
     )
 
 

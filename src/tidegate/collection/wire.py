@@ -214,14 +214,14 @@ def _held_until(collection: Collection) -> str | None:
 
 
 def _exchange(collection: Collection) -> Exchange | None:
-    exchanged = collection.credited.exchanged if collection.credited else None
-    if exchanged is None:
+    applied_rate = collection.credited.applied_rate if collection.credited else None
+    if applied_rate is None:
         return None
     return Exchange(
-        rate=exchanged.rate,
-        source=exchanged.source,
-        quoted_at=to_iso(exchanged.quoted_at),
-        spread=exchanged.spread.major,
+        rate=applied_rate.rate,
+        source=applied_rate.source,
+        quoted_at=to_iso(applied_rate.quoted_at),
+        spread=applied_rate.spread.major,
     )
 
 

@@ -72,7 +72,7 @@ class AccountPages:
         except (Invalid, ChangedElsewhere, Conflict, IllegalTransition) as wrong:
             return await self.page(visitor, wrong)
 
-    async def brake(self, visitor: ConsoleVisitor) -> Html:
+    async def suspend(self, visitor: ConsoleVisitor) -> Html:
         """Stops money, so one person does it."""
         acts = {"decline": commands.decline, "suspend": commands.suspend, "close": commands.close}
         act, account_id = acts.get(visitor.form.get("what", "")), visitor.request.path["account"]
@@ -93,7 +93,7 @@ class AccountPages:
             ConsoleRoute("GET", "/accounts", "showAccountsToApprove", StaffPermission.SEE, self.show_list),
             ConsoleRoute("GET", at, "showAccountToApprove", StaffPermission.SEE, self.show),
             ConsoleRoute("POST", f"{at}/propose", "proposeOnAccount", StaffPermission.PROPOSE, self.decide),
-            ConsoleRoute("POST", f"{at}/brake", "brakeAccount", StaffPermission.BRAKE, self.brake),
+            ConsoleRoute("POST", f"{at}/suspend", "suspendAccount", StaffPermission.SUSPEND, self.suspend),
         ]
 
 

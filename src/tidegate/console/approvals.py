@@ -18,10 +18,10 @@ from tidegate.core.errors import (
 )
 from tidegate.dashboard.paging import number_in
 from tidegate.infra.page.response import Html
-from tidegate.release import commands as releases
-from tidegate.release.model import ReleaseDeps
-from tidegate.release.table import RELEASES, words_of
 from tidegate.staff.permission import StaffPermission
+from tidegate.staff_approval import commands as staff_approvals
+from tidegate.staff_approval.model import StaffApprovalDeps
+from tidegate.staff_approval.table import STAFF_COMMANDS, words_of
 
 PAGE = 100
 
@@ -29,7 +29,7 @@ PAGE = 100
 @dataclass(frozen=True)
 class ApprovalPages:
     shell: ConsoleShell
-    deps: ReleaseDeps
+    deps: StaffApprovalDeps
 
     async def show(self, visitor: ConsoleVisitor) -> Html:
         return await self._page(visitor, None)
@@ -47,7 +47,7 @@ class ApprovalPages:
     async def approve(self, visitor: ConsoleVisitor) -> Html:
         business_id, approval_id = _key_in(visitor)
         try:
-            done = await releases.approve(
+            done = await staff_approvals.approve(
                 self.deps, business_id, approval_id, person_id=visitor.staff.member.id, by=visitor.by
             )
         except (Conflict, Invalid, InsufficientBalance, RefundExceedsAvailable) as wrong:
@@ -58,7 +58,7 @@ class ApprovalPages:
 
     async def decline(self, visitor: ConsoleVisitor) -> Html:
         business_id, approval_id = _key_in(visitor)
-        await releases.decline(
+        await staff_approvals.decline(
             self.shell.db, business_id, approval_id, person_id=visitor.staff.member.id, by=visitor.by, now=visitor.now
         )
         return self.shell.to("/approvals?said=declined")
@@ -77,15 +77,15 @@ class ApprovalPages:
         at = "/approvals/{business}/{approval}"
         return [
             ConsoleRoute("GET", "/approvals", "showStaffApprovals", StaffPermission.SEE, self.show),
-            ConsoleRoute("POST", f"{at}/approve", "approveRelease", StaffPermission.APPROVE, self.approve),
-            ConsoleRoute("POST", f"{at}/decline", "declineRelease", StaffPermission.APPROVE, self.decline),
-            ConsoleRoute("POST", f"{at}/withdraw", "withdrawRelease", StaffPermission.PROPOSE, self.withdraw),
+            ConsoleRoute("POST", f"{at}/approve", "approveProposal", StaffPermission.APPROVE, self.approve),
+            ConsoleRoute("POST", f"{at}/decline", "declineProposal", StaffPermission.APPROVE, self.decline),
+            ConsoleRoute("POST", f"{at}/withdraw", "withdrawProposal", StaffPermission.PROPOSE, self.withdraw),
         ]
 
 
 def _shown(one: ApprovalRequest) -> tuple[ApprovalRequest, str, str]:
     """With its words, and the page of its subject."""
-    return one, words_of(one), RELEASES[one.command].page(one)
+    return one, words_of(one), STAFF_COMMANDS[one.command].page(one)
 
 
 def _key_in(visitor: ConsoleVisitor) -> tuple[str, int]:

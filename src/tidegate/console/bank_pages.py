@@ -19,11 +19,11 @@ from tidegate.merchant.field import Remark
 from tidegate.rail.bankfiles import store as rail_store
 from tidegate.rail.bankfiles.continuity import gaps_in
 from tidegate.rail.deps import PaymentDeps
-from tidegate.release import bank as bank_release
-from tidegate.release import commands as releases
-from tidegate.release.arguments import TakeBackArguments
-from tidegate.release.bank import Payee
 from tidegate.staff.permission import StaffPermission
+from tidegate.staff_approval import bank as bank_approval
+from tidegate.staff_approval import commands as staff_approvals
+from tidegate.staff_approval.arguments import TakeBackArguments
+from tidegate.staff_approval.bank import Payee
 
 PAGE = 100
 FIELD_CHARS_MAX = 100
@@ -58,7 +58,7 @@ class BankPages:
             command = DECISIONS.get(decision)
             if command is None or bool(credit) is not (decision == "take_back"):
                 raise Invalid(Problem("decision", "Choose one of the decisions."))
-            arguments = TakeBackArguments(credit=credit[:CREDIT_CHARS_MAX]) if credit else releases.NOTHING
+            arguments = TakeBackArguments(credit=credit[:CREDIT_CHARS_MAX]) if credit else staff_approvals.NOTHING
             return await propose(self.shell, visitor, command, "", subject, arguments=arguments)
         except (Invalid, ChangedElsewhere, Conflict) as wrong:
             return await self._list(visitor, wrong)
@@ -76,7 +76,7 @@ class BankPages:
     async def _page(self, visitor: ConsoleVisitor, wrong: Refusal | None = None) -> Html:
         async with self.shell.db.connection() as tx:
             payout = await self._found(tx, visitor)
-            version = await releases.version_of(tx, bank_release.COMMAND, payout.business_id, payout.reference)
+            version = await staff_approvals.version_of(tx, bank_approval.COMMAND, payout.business_id, payout.reference)
             proposed = await approval_store.list_about(tx, payout.business_id, payout.reference)
         return self.shell.page(
             visitor, "bank_payment.html", title=f"Payment {payout.reference}", section="Bank payments", payout=payout,
@@ -89,8 +89,8 @@ class BankPages:
             payout = await self._found(tx, visitor)
         try:
             return await propose(
-                self.shell, visitor, bank_release.COMMAND, payout.business_id, payout.reference,
-                arguments=bank_release.arguments_of(payout),
+                self.shell, visitor, bank_approval.COMMAND, payout.business_id, payout.reference,
+                arguments=bank_approval.arguments_of(payout),
             )  # fmt: skip
         except (Invalid, ChangedElsewhere, Conflict) as wrong:
             return await self._page(visitor, wrong)
@@ -101,7 +101,7 @@ class BankPages:
             payout = await self._found(tx, visitor)
 
         async def act(tx: Tx) -> str:
-            await bank_release.amend_and_propose(
+            await bank_approval.amend_and_propose(
                 tx, payout.reference, payee, why=" ".join(visitor.form.get("why", "").split()),
                 asked_by=visitor.staff.member.id, by=visitor.by, now=visitor.now,
             )  # fmt: skip
@@ -132,7 +132,7 @@ class BankPages:
             ConsoleRoute("GET", at, "showBankPayment", StaffPermission.SEE, self.show),
             ConsoleRoute("POST", f"{at}/pay", "proposeBankPayment", StaffPermission.PROPOSE, self.pay),
             ConsoleRoute("POST", f"{at}/amend", "amendBankPayment", StaffPermission.PROPOSE, self.amend),
-            ConsoleRoute("POST", f"{at}/refuse", "refuseBankPayment", StaffPermission.BRAKE, self.refuse),
+            ConsoleRoute("POST", f"{at}/refuse", "refuseBankPayment", StaffPermission.SUSPEND, self.refuse),
         ]
 
 

@@ -12,9 +12,9 @@ from tidegate.infra.address import WebUrl
 from tidegate.infra.http.read import read
 from tidegate.infra.page.response import Html
 from tidegate.merchant import commands as merchants
-from tidegate.release import commands as releases
-from tidegate.release.arguments import EndpointArguments, EndpointChanges
 from tidegate.staff.permission import StaffPermission
+from tidegate.staff_approval import commands as staff_approvals
+from tidegate.staff_approval.arguments import EndpointArguments, EndpointChanges
 from tidegate.webhook import commands, wire
 from tidegate.webhook.commands import WebhookDeps
 from tidegate.webhook.model import EndpointStatus
@@ -38,7 +38,7 @@ class EndpointPages:
                 wanted = EndpointChanges(url=new.url, status=EndpointStatus.ENABLED)
                 return await propose(self.shell, visitor, "webhook.change", business_id, endpoint_id, arguments=wanted)
             async with self.shell.db.connection() as tx:
-                version = await releases.version_of(tx, "webhook.add", business_id, new.url)
+                version = await staff_approvals.version_of(tx, "webhook.add", business_id, new.url)
             added = EndpointArguments(url=new.url, events=new.events, rate_per_second=new.rate_per_second)
             return await propose(
                 self.shell, visitor, "webhook.add", business_id, new.url, arguments=added, version=version
@@ -58,5 +58,5 @@ class EndpointPages:
         at = "/merchants/{business}/endpoints"
         return [
             ConsoleRoute("POST", at, "proposeEndpoint", StaffPermission.PROPOSE, self.decide),
-            ConsoleRoute("POST", f"{at}/stop", "stopEndpoint", StaffPermission.BRAKE, self.stop),
+            ConsoleRoute("POST", f"{at}/stop", "stopEndpoint", StaffPermission.SUSPEND, self.stop),
         ]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from tidegate.console import find_store
-from tidegate.console.find_store import FoundThing
+from tidegate.console.find_store import SearchResult
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.visible import visible
 from tidegate.infra.page.response import Html
@@ -22,20 +22,20 @@ class ConsoleSearch:
     async def show(self, visitor: ConsoleVisitor) -> Html:
         """One thing that is found by its whole reference is opened at once."""
         text = visible(visitor.request.query.get("q", "")).strip()[:TEXT_CHARS_MAX]
-        found: list[FoundThing] = []
+        found: list[SearchResult] = []
         if text:
             async with self.shell.db.connection() as tx:
                 found = await find_store.find(tx, text)
         if len(found) == 1:
-            return self.shell.to(page_of_thing(found[0]))
-        pages = [(one, page_of_thing(one)) for one in found]
+            return self.shell.to(page_of_result(found[0]))
+        pages = [(one, page_of_result(one)) for one in found]
         return self.shell.page(visitor, "find.html", title="Find", sought=text, found=pages)
 
     def routes(self) -> list[ConsoleRoute]:
         return [ConsoleRoute("GET", "/find", "findInConsole", StaffPermission.SEE, self.show)]
 
 
-def page_of_thing(one: FoundThing) -> str:
+def page_of_result(one: SearchResult) -> str:
     """Below the console."""
     match one.kind:
         case "merchant":

@@ -9,7 +9,7 @@ from tidegate.infra.db import Tx
 FOUND_MAX = 20
 
 
-class FoundThing(NamedTuple):
+class SearchResult(NamedTuple):
     # merchant, payment, inflow, account or refund.
     kind: str
     business_id: str
@@ -18,7 +18,7 @@ class FoundThing(NamedTuple):
     state: str
 
 
-async def find(tx: Tx, text: str) -> list[FoundThing]:
+async def find(tx: Tx, text: str) -> list[SearchResult]:
     """Merchants by id, code or the beginning of the name; the others by a whole reference, each by its own index."""
     rows = await tx.fetch(
         """
@@ -55,4 +55,4 @@ async def find(tx: Tx, text: str) -> list[FoundThing]:
         """,
         text, FOUND_MAX,
     )  # fmt: skip
-    return [FoundThing(**row) for row in rows]
+    return [SearchResult(**row) for row in rows]

@@ -68,12 +68,12 @@ class HeldPages:
     async def _credit(self, visitor: ConsoleVisitor, held: Collection) -> dict[str, object]:
         """What crediting would book, or why it cannot be credited."""
         if held.status is not CollectionStatus.PENDING:
-            return {"obstacle": "", "booked": [], "net": None}
+            return {"block_reason": "", "booked": [], "net": None}
         change = await review.preview(self.deps, held, now=self.shell.clock.now_of(held.business_id))
         if isinstance(change, InflowReason):
-            return {"obstacle": change.sentence, "booked": [], "net": None}
+            return {"block_reason": change.sentence, "booked": [], "net": None}
         assert change.collection.credited is not None
-        return {"obstacle": "", "booked": _booked(change), "net": change.collection.credited.net}
+        return {"block_reason": "", "booked": _booked(change), "net": change.collection.credited.net}
 
     async def decide(self, visitor: ConsoleVisitor) -> Html:
         held = await self._inflow(visitor)

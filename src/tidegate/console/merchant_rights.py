@@ -15,9 +15,9 @@ from tidegate.infra.page.response import Html
 from tidegate.member.model import email_in
 from tidegate.merchant import commands
 from tidegate.merchant.model import NamePolicy
-from tidegate.release import commands as releases
-from tidegate.release.arguments import SettingArguments
 from tidegate.staff.permission import StaffPermission
+from tidegate.staff_approval import commands as staff_approvals
+from tidegate.staff_approval.arguments import SettingArguments
 
 VARIANCE_POLICIES = ("accept", "top_up", "return")
 TOLERANCE_DIGITS_MAX = 12
@@ -58,7 +58,7 @@ class MerchantRightPages:
         try:
             email = email_in(visitor.form.get("email", ""))
             async with self.shell.db.connection() as tx:
-                version = await releases.version_of(tx, command, business_id, email)
+                version = await staff_approvals.version_of(tx, command, business_id, email)
             return await propose(self.shell, visitor, command, business_id, email, version=version)
         except NotFound:
             return await self.merchants.page(
@@ -81,7 +81,7 @@ class MerchantRightPages:
             ConsoleRoute("POST", f"{at}/settings", "proposeSettings", StaffPermission.PROPOSE, self.change),
             ConsoleRoute("POST", f"{at}/owner", "proposeOwner", StaffPermission.PROPOSE, self.invite),
             ConsoleRoute("POST", f"{at}/reset", "proposeReset", StaffPermission.PROPOSE, self.reset),
-            ConsoleRoute("POST", f"{at}/keys/revoke", "revokeMerchantKey", StaffPermission.BRAKE, self.revoke_key),
+            ConsoleRoute("POST", f"{at}/keys/revoke", "revokeMerchantKey", StaffPermission.SUSPEND, self.revoke_key),
         ]
 
 

@@ -23,9 +23,9 @@ from tidegate.member.view_as import view_link
 from tidegate.merchant import card_pause, card_pause_store, commands
 from tidegate.merchant.field import EmailAddress, PersonName
 from tidegate.merchant.model import Business, KeyKind
-from tidegate.release import commands as releases
-from tidegate.release.arguments import PriceArguments, SettingArguments, percent_of
 from tidegate.staff.permission import StaffPermission
+from tidegate.staff_approval import commands as staff_approvals
+from tidegate.staff_approval.arguments import PriceArguments, SettingArguments, percent_of
 from tidegate.webhook import store as webhook_store
 
 PAGE = 50
@@ -70,12 +70,12 @@ class MerchantPages:
         async def act(tx: Tx) -> str:
             new = await commands.create_in(tx, name=name, email=email, mode=self.shell.mode, now=visitor.now)
             business_id = new.business.id
-            version = await releases.version_of(tx, "merchant.owner", business_id, email)
-            proposal = releases.proposal_of(
+            version = await staff_approvals.version_of(tx, "merchant.owner", business_id, email)
+            proposal = staff_approvals.proposal_of(
                 "merchant.owner", business_id, email_in(email), version, why="the first owner of a new merchant",
                 asked_by=visitor.staff.member.id,
             )  # fmt: skip
-            await releases.propose(tx, proposal, by=visitor.by, now=visitor.now)
+            await staff_approvals.propose(tx, proposal, by=visitor.by, now=visitor.now)
             return f"/merchants/{business_id}?said=created"
 
         return await self.shell.once(visitor, act)
@@ -88,12 +88,12 @@ class MerchantPages:
     ) -> Html:
         business = await commands.get(self.shell.db, business_id)
         async with self.shell.db.connection() as tx:
-            version = await releases.version_of(tx, "merchant.settings", business_id, business_id)
+            version = await staff_approvals.version_of(tx, "merchant.settings", business_id, business_id)
             proposed = await approval_store.list_of_business(tx, business_id)
             wallets = await merchant_store.list_wallets(tx, business_id)
             paused = await card_pause_store.find_open(tx, business_id)
             endpoints = [
-                (one, await releases.version_of(tx, "webhook.change", business_id, one.id))
+                (one, await staff_approvals.version_of(tx, "webhook.change", business_id, one.id))
                 for one in await webhook_store.list_all(tx, business_id)
             ]
         keys = [one for one in await commands.keys_of(self.shell.db, business_id) if one.is_valid_at(visitor.now)]
@@ -167,8 +167,8 @@ class MerchantPages:
             ConsoleRoute("GET", "/merchants", "showMerchants", StaffPermission.SEE, self.show_list),
             ConsoleRoute("POST", "/merchants", "createMerchant", StaffPermission.CREATE, self.create),
             ConsoleRoute("GET", at, "showMerchant", StaffPermission.SEE, self.show),
-            ConsoleRoute("POST", f"{at}/brake", "suspendMerchant", StaffPermission.BRAKE, self.suspend),
-            ConsoleRoute("POST", f"{at}/cards", "pauseCards", StaffPermission.BRAKE, self.pause_cards),
+            ConsoleRoute("POST", f"{at}/suspend", "suspendMerchant", StaffPermission.SUSPEND, self.suspend),
+            ConsoleRoute("POST", f"{at}/cards", "pauseCards", StaffPermission.SUSPEND, self.pause_cards),
             ConsoleRoute("POST", f"{at}/propose", "proposeOnMerchant", StaffPermission.PROPOSE, self.decide),
             ConsoleRoute("POST", f"{at}/view", "viewAsMerchant", StaffPermission.SEE, self.view_as),
         ]

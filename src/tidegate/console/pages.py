@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
+from tidegate.console.access import ConsoleAccess, restricted
 from tidegate.console.accounts import AccountPages
 from tidegate.console.approvals import ApprovalPages
 from tidegate.console.bank_pages import BankPages
 from tidegate.console.book_pages import BookPages
 from tidegate.console.document_pages import DocumentPages
 from tidegate.console.endpoint_pages import EndpointPages
-from tidegate.console.fence import Fence, fenced
 from tidegate.console.find import ConsoleSearch
 from tidegate.console.held import HeldPages
+from tidegate.console.job_pages import JobPages
 from tidegate.console.merchant_rights import MerchantRightPages
 from tidegate.console.merchants import MerchantPages
 from tidegate.console.overview import Overview
@@ -22,24 +23,23 @@ from tidegate.console.rail_pages import RailPages
 from tidegate.console.reconcile_pages import ReconcilePages
 from tidegate.console.refund_pages import RefundForMerchantPages
 from tidegate.console.shell import PATH, ConsoleRoute, ConsoleShell
-from tidegate.console.staff_gate import StaffGate
+from tidegate.console.staff_sign_in_pages import StaffSignInPages
 from tidegate.console.suspense_pages import SuspensePages
-from tidegate.console.work_pages import WorkPages
 from tidegate.core.clock import Clock
 from tidegate.core.ids import Mode
 from tidegate.dashboard.renderer import Renderer
 from tidegate.dashboard.security_pages import SecurityPages
-from tidegate.infra.http.limit import Limiter
+from tidegate.infra.http.request_limit import Limiter
 from tidegate.infra.http.routing import Route
-from tidegate.infra.page.site import Site
-from tidegate.member.limit import SignInLimit
+from tidegate.infra.page.public_url import PublicUrl
 from tidegate.member.passkey import Passkeys
 from tidegate.member.realm import CONSOLE
 from tidegate.member.sign_in import SignIn
+from tidegate.member.sign_in_limit import SignInLimit
 from tidegate.rail.deps import PaymentDeps
-from tidegate.release.model import ReleaseDeps
 from tidegate.settings import Settings
 from tidegate.staff.commands import may_enter
+from tidegate.staff_approval.model import StaffApprovalDeps
 from tidegate.webhook.commands import WebhookDeps
 
 
@@ -49,22 +49,24 @@ class Console:
         limiter: Limiter, secret: Callable[[], bytes],
     ) -> None:  # fmt: skip
         url = settings.console_address
-        site, limit = Site(url), SignInLimit(limiter)
+        site, limit = PublicUrl(url), SignInLimit(limiter)
         sign_in = SignIn(deps.db, deps.vault, url, realm=CONSOLE, may_enter=may_enter)
         passkeys = Passkeys(sign_in, site, secret)
         renderer = Renderer(site, package="tidegate.console")
         self.shell = ConsoleShell(deps.db, clock, settings.mode, site, sign_in, passkeys, limit, renderer, secret)
-        self.gate = StaffGate(self.shell)
-        self.fence = Fence(urlsplit(settings.console_url).hostname, settings.console_networks)
+        self.sign_in_pages = StaffSignInPages(self.shell)
+        self.access = ConsoleAccess(urlsplit(settings.console_url).hostname, settings.console_networks)
         accounts, merchants = AccountPages(self.shell), MerchantPages(self.shell, settings.base_url)
-        releases = ReleaseDeps(payment_deps, clock, settings.mode, settings.base_url, url, webhooks=lambda: deps)
+        staff_approvals = StaffApprovalDeps(
+            payment_deps, clock, settings.mode, settings.base_url, url, webhooks=lambda: deps
+        )
         self.table: list[ConsoleRoute] = [
             *Overview(self.shell).routes(),
             *ConsoleSearch(self.shell).routes(),
             *merchants.routes(),
             *MerchantRightPages(self.shell, merchants).routes(),
             *EndpointPages(self.shell, merchants, deps).routes(),
-            *ApprovalPages(self.shell, releases).routes(),
+            *ApprovalPages(self.shell, staff_approvals).routes(),
             *accounts.routes(),
             *DocumentPages(self.shell, accounts).routes(),
             *HeldPages(self.shell, payment_deps).routes(),
@@ -74,13 +76,17 @@ class Console:
             *RailPages(self.shell, payment_deps).routes(),
             *ReconcilePages(self.shell, payment_deps).routes(),
             *BookPages(self.shell).routes(),
-            *WorkPages(self.shell).routes(),
+            *JobPages(self.shell).routes(),
             *StaffPages(self.shell).routes(),
         ]
         if settings.mode is Mode.SANDBOX:
-            self.table += SandboxStaffPages(self.shell, self.gate).routes()
+            self.table += SandboxStaffPages(self.shell, self.sign_in_pages).routes()
 
     def routes(self) -> list[Route]:
         nothing = self.shell.router.nothing_else(f"{PATH}/{{rest:path}}")
-        pages = [*self.gate.routes(), *SecurityPages(self.gate).routes(), *self.shell.routes(self.table)]
-        return [*(fenced(page, self.fence, nothing) for page in pages), nothing]
+        pages = [
+            *self.sign_in_pages.routes(),
+            *SecurityPages(self.sign_in_pages).routes(),
+            *self.shell.routes(self.table),
+        ]
+        return [*(restricted(page, self.access, nothing) for page in pages), nothing]

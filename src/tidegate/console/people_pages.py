@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 from tidegate.console.proposing import propose
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
-from tidegate.console.staff_gate import StaffGate
+from tidegate.console.staff_sign_in_pages import StaffSignInPages
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Refusal
 from tidegate.infra.page.response import Html
 from tidegate.member import session_store
 from tidegate.member.model import email_in, name_in
-from tidegate.release import commands as releases
-from tidegate.release.arguments import StaffArguments
 from tidegate.staff import permission, store
 from tidegate.staff.model import staff_role_in
 from tidegate.staff.permission import StaffPermission, StaffRole
+from tidegate.staff_approval import commands as staff_approvals
+from tidegate.staff_approval.arguments import StaffArguments
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,8 @@ class StaffPages:
         async with self.shell.db.connection() as tx:
             found = await store.list_all(tx)
             versions = {
-                one.member.email: await releases.version_of(tx, "staff.remove", "", one.member.email) for one in found
+                one.member.email: await staff_approvals.version_of(tx, "staff.remove", "", one.member.email)
+                for one in found
             }
         rights = [(one.value, [permission.grant_of(role, one).value for role in StaffRole]) for one in StaffPermission]
         return self.shell.page(
@@ -46,7 +47,7 @@ class StaffPages:
                 return await propose(self.shell, visitor, "staff.remove", "", email)
             added = StaffArguments(name=name_in(form.get("name", "")), role=staff_role_in(form.get("role", "")))
             async with self.shell.db.connection() as tx:
-                version = await releases.version_of(tx, "staff.add", "", email)
+                version = await staff_approvals.version_of(tx, "staff.add", "", email)
             return await propose(self.shell, visitor, "staff.add", "", email, arguments=added, version=version)
         except (Invalid, ChangedElsewhere, Conflict) as wrong:
             return await self._page(visitor, wrong)
@@ -63,7 +64,7 @@ class SandboxStaffPages:
     """Absent in live mode."""
 
     shell: ConsoleShell
-    gate: StaffGate
+    sign_in_pages: StaffSignInPages
 
     async def show(self, visitor: ConsoleVisitor) -> Html:
         async with self.shell.db.connection() as tx:
@@ -77,10 +78,10 @@ class SandboxStaffPages:
             if found is None or not found.member.is_of_sandbox or not visitor.session.member.is_of_sandbox:
                 raise NotFound("there is no such person of the sandbox")
             signed_in = await self.shell.sign_in.open(
-                tx, found.member, self.gate.visit(visitor.request), is_complete=True
+                tx, found.member, self.sign_in_pages.sign_in_request(visitor.request), is_complete=True
             )
             await session_store.delete(tx, visitor.session.token_hash)
-        return self.gate.entered(signed_in, self.gate.path)
+        return self.sign_in_pages.entered(signed_in, self.sign_in_pages.path)
 
     def routes(self) -> list[ConsoleRoute]:
         return [

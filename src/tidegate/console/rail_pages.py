@@ -28,10 +28,10 @@ from tidegate.rail import pause_store
 from tidegate.rail.bankfiles.ecb import FILE_BYTES_MAX
 from tidegate.rail.bankfiles.model import FileRefused
 from tidegate.rail.deps import PaymentDeps
-from tidegate.release import commands as releases
-from tidegate.release import rate_file
-from tidegate.release.arguments import RateArguments
 from tidegate.staff.permission import StaffPermission
+from tidegate.staff_approval import commands as staff_approvals
+from tidegate.staff_approval import rate_file
+from tidegate.staff_approval.arguments import RateArguments
 
 PAGE = 100
 # With room for the other fields.
@@ -55,10 +55,10 @@ class RailPages:
     async def _rails(self, visitor: ConsoleVisitor, wrong: Refusal | None = None) -> Html:
         async with self.shell.db.connection() as tx:
             hours = await health_store.list_rail_hours(tx, since=visitor.now - HOUR)
-            news = {name: await rail_store.get_news(tx, name) for name in self.deps.rails}
+            activity = {name: await rail_store.get_activity(tx, name) for name in self.deps.rails}
             paused = {one.rail: one for one in await pause_store.list_open(tx)}
-        rows = [(one, percent(one.succeeded, one.succeeded + one.failed), news.get(one.rail)) for one in hours]
-        quiet = [(name, found) for name, found in news.items() if name not in {one.rail for one in hours}]
+        rows = [(one, percent(one.succeeded, one.succeeded + one.failed), activity.get(one.rail)) for one in hours]
+        quiet = [(name, found) for name, found in activity.items() if name not in {one.rail for one in hours}]
         return self.shell.page(
             visitor, "rails.html", title="Rails", section="Rails", rows=rows, quiet=quiet, paused=paused, wrong=wrong,
             names=list(self.deps.rails), status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409,
@@ -134,7 +134,7 @@ class RailPages:
             _refuse_far_off(rate.rate, newest.get((rate.base, rate.quote)), visitor.form.get("again", ""))
             pair = f"{rate.base}/{rate.quote}"
             async with self.shell.db.connection() as tx:
-                version = await releases.version_of(tx, "rate.set", PLATFORM_BUSINESS_ID, pair)
+                version = await staff_approvals.version_of(tx, "rate.set", PLATFORM_BUSINESS_ID, pair)
             return await propose(
                 self.shell, visitor, "rate.set", PLATFORM_BUSINESS_ID, pair, arguments=rate, version=version
             )
@@ -148,7 +148,7 @@ class RailPages:
                 raise Invalid(Problem("file", "Choose eurofxref-daily.xml."))
             rates = rate_file.arguments_in(io.BytesIO(file), spread_percent=None, now=visitor.now)
             async with self.shell.db.connection() as tx:
-                version = await releases.version_of(tx, "rate.import", PLATFORM_BUSINESS_ID, rate_file.SOURCE)
+                version = await staff_approvals.version_of(tx, "rate.import", PLATFORM_BUSINESS_ID, rate_file.SOURCE)
             return await propose(
                 self.shell, visitor, "rate.import", PLATFORM_BUSINESS_ID, rate_file.SOURCE, arguments=rates,
                 version=version,
@@ -172,7 +172,7 @@ class RailPages:
                 StaffPermission.PROPOSE,
                 self.end_return,
             ),
-            ConsoleRoute("POST", "/rails/{rail}/pause", "pauseRail", StaffPermission.BRAKE, self.pause),
+            ConsoleRoute("POST", "/rails/{rail}/pause", "pauseRail", StaffPermission.SUSPEND, self.pause),
             ConsoleRoute("POST", "/rails/{rail}/resume", "resumeRail", StaffPermission.PROPOSE, self.resume),
             ConsoleRoute("GET", "/rates", "showRates", StaffPermission.SEE, self.show_rates),
             ConsoleRoute("POST", "/rates", "proposeRate", StaffPermission.PROPOSE, self.decide_rate),

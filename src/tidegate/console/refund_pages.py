@@ -17,11 +17,10 @@ from tidegate.merchant.field import Remark
 from tidegate.rail.deps import PaymentDeps
 from tidegate.refund import commands, model
 from tidegate.refund.field import RefundAmount
-from tidegate.refund.model import RefundRate, Subject
-from tidegate.refund.request import RefundRequest
-from tidegate.release import commands as releases
-from tidegate.release.arguments import RefundWish
+from tidegate.refund.model import RefundRate, RefundRequest, Subject
 from tidegate.staff.permission import StaffPermission
+from tidegate.staff_approval import commands as staff_approvals
+from tidegate.staff_approval.arguments import OperatorRefund
 
 REFERENCE_CHARS_MAX = 100
 AMOUNT_CHARS_MAX = 20
@@ -50,25 +49,25 @@ class RefundForMerchantPages:
             subject = await commands.look_at(
                 tx, business.id, reference, rate_lasts=self.deps.inflow_terms.rate_lasts, now=now
             )
-            version = await releases.version_of(tx, _COMMAND, business.id, subject.reference)
+            version = await staff_approvals.version_of(tx, _COMMAND, business.id, subject.reference)
             proposed = await approval_store.list_about(tx, business.id, subject.reference)
         return self.shell.page(
             visitor, "refund.html", title=f"Refund {subject.reference}", section="Refunds & returns", wrong=wrong,
             status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409, business=business,
             subject=subject, version=version, proposed=proposed, rates=rate_choices(subject),
-            obstacle=subject.obstacle or ("" if subject.left.minor else "all of it was refunded"),
+            block_reason=subject.block_reason or ("" if subject.left.minor else "all of it was refunded"),
         )  # fmt: skip
 
     async def decide(self, visitor: ConsoleVisitor) -> Html:
         business_id, reference = visitor.request.path["business"], visitor.request.path["reference"]
         try:
-            wanted = wish_in(visitor)
+            wanted = refund_in(visitor)
             await self._refuse_impossible(business_id, reference, wanted)
             return await propose(self.shell, visitor, _COMMAND, business_id, reference, arguments=wanted)
         except (Invalid, ChangedElsewhere, Conflict, RefundExceedsAvailable) as wrong:
             return await self._page(visitor, wrong)
 
-    async def _refuse_impossible(self, business_id: str, reference: str, wanted: RefundWish) -> None:
+    async def _refuse_impossible(self, business_id: str, reference: str, wanted: OperatorRefund) -> None:
         """As it is now; the approval decides on what is there then."""
         lasts, now = self.deps.inflow_terms.rate_lasts, self.shell.clock.now_of(business_id)
         async with self.shell.db.connection() as tx:
@@ -95,7 +94,7 @@ def rate_choices(subject: Subject) -> list[tuple[str, str, Money]]:
     return [(one.value, labels[one], exchange.debited) for one, exchange in found if exchange]
 
 
-def wish_in(visitor: ConsoleVisitor) -> RefundWish:
+def refund_in(visitor: ConsoleVisitor) -> OperatorRefund:
     form = visitor.form
     rate, reason = form.get("rate", ""), form.get("reason", "").strip()
     if rate and rate not in set(RefundRate):
@@ -104,7 +103,9 @@ def wish_in(visitor: ConsoleVisitor) -> RefundWish:
         said = str(Remark.parse(reason)) if reason else None
     except ValueError as error:
         raise Invalid(Problem("reason", f"The reason {error}.")) from None
-    return RefundWish(amount=_amount_in(form.get("amount", "")), reason=said, rate=RefundRate(rate) if rate else None)
+    return OperatorRefund(
+        amount=_amount_in(form.get("amount", "")), reason=said, rate=RefundRate(rate) if rate else None
+    )
 
 
 def _amount_in(text: str) -> Decimal | None:

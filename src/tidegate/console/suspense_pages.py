@@ -14,8 +14,8 @@ from tidegate.infra.page.response import Html
 from tidegate.intake import store as intake_store
 from tidegate.intake import suspense_store
 from tidegate.intake.model import SuspenseReceipt
-from tidegate.release.arguments import AssignArguments
 from tidegate.staff.permission import StaffPermission
+from tidegate.staff_approval.arguments import AssignArguments
 
 PAGE = 100
 FIELD_CHARS_MAX = 100

@@ -16,7 +16,7 @@ class StuckRefund(NamedTuple):
     reference: str
     rail: str
     amount: Money
-    asks: int
+    polls: int
     next_poll_at: datetime
     began_at: datetime
 
@@ -25,7 +25,7 @@ async def list_refunds(tx: Tx, *, before: datetime, limit: int) -> list[StuckRef
     rows = await tx.fetch(
         """
         SELECT leg.business_id, refund.reference AS refund, leg.reference, leg.rail, leg.currency, leg.amount_minor,
-               leg.asks, leg.next_poll_at, refund.initiated_at AS began_at
+               leg.polls, leg.next_poll_at, refund.initiated_at AS began_at
           FROM refund_leg AS leg
           JOIN refund ON refund.business_id = leg.business_id AND refund.id = leg.refund_id
          WHERE leg.next_poll_at IS NOT NULL AND refund.initiated_at < $1 ORDER BY refund.initiated_at LIMIT $2
@@ -34,7 +34,7 @@ async def list_refunds(tx: Tx, *, before: datetime, limit: int) -> list[StuckRef
     )  # fmt: skip
     return [
         StuckRefund(
-            row["business_id"], row["refund"], row["reference"], row["rail"], _money(row), row["asks"],
+            row["business_id"], row["refund"], row["reference"], row["rail"], _money(row), row["polls"],
             row["next_poll_at"], row["began_at"],
         )
         for row in rows

@@ -78,7 +78,7 @@ ACTIONS = {
     "webhook.resent": ActionWords("sent a webhook again", "/webhooks/deliveries/{}"),
 }
 # What the operator's staff decide by two, as the rows of each step say it.
-RELEASES = {
+STAFF_COMMAND_WORDS = {
     "account.approve": "to approve the account",
     "account.reinstate": "to reinstate the account",
     "bank.pay": "to let a payment to a bank account out",
@@ -100,7 +100,7 @@ RELEASES = {
 _STEPS = {"proposed": "proposed", "approved": "approved the proposal", "declined": "declined the proposal"}
 ACTIONS |= {
     f"{command}.{step}": ActionWords(f"{verb} {words}", "/inflows/{}" if command.startswith("inflow.") else "")
-    for command, words in RELEASES.items()
+    for command, words in STAFF_COMMAND_WORDS.items()
     for step, verb in _STEPS.items()
 }
 # Of the filter: the beginnings of the actions.

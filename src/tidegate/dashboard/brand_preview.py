@@ -14,7 +14,7 @@ from tidegate.core import ids
 from tidegate.core.fee import FeeBearer
 from tidegate.core.method import MethodNames
 from tidegate.core.money import CHECKOUT_OFFERS, Money
-from tidegate.infra.page.site import Site
+from tidegate.infra.page.public_url import PublicUrl
 from tidegate.merchant.model import Brand, Business
 from tidegate.payment import transition
 from tidegate.payment.change import PaymentSnapshot
@@ -33,8 +33,8 @@ class PreviewState(StrEnum):
 
 
 def model_of(
-    business: Business, name: str, brand: Brand, state: PreviewState, *, site: Site, names: MethodNames, nonce: str,
-    is_test: bool, now: datetime,
+    business: Business, name: str, brand: Brand, state: PreviewState, *, site: PublicUrl, names: MethodNames,
+    nonce: str, is_test: bool, now: datetime,
 ) -> PageModel:  # fmt: skip
     dressed = replace(business, name=name, brand=brand)
     payment = _in_state(_sample(dressed, now), dressed, state, now)

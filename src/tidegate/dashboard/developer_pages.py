@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from tidegate.core.errors import AccessDenied, Conflict, Invalid, NotFound, Problem, Refusal
-from tidegate.dashboard import from_code
+from tidegate.dashboard import equivalent_command
 from tidegate.dashboard.paging import number_in
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.db import Tx
@@ -16,7 +16,7 @@ from tidegate.infra.page.response import Html
 from tidegate.member.permission import Permission
 from tidegate.merchant import commands as merchants
 from tidegate.merchant.commands import NewKey
-from tidegate.merchant.key_terms import KeyWish, terms_of
+from tidegate.merchant.key_terms import KeyRequest, terms_of
 from tidegate.merchant.model import ApiKey, KeyScope
 from tidegate.request_log import commands as requests
 from tidegate.request_log import store as request_store
@@ -53,13 +53,13 @@ class DeveloperPages:
         try:
             if days and not (days.isascii() and days.isdigit() and 1 <= len(days) <= 4 and int(days) > 0):
                 raise Invalid(Problem("days", "Enter after how many days it ends, or nothing."))
-            wish = KeyWish(
+            request = KeyRequest(
                 name=form.get("name", "").strip(),
                 scopes=scopes,
                 addresses=form.get("addresses", "").replace(",", " ").split(),
                 expires_at=visitor.now + timedelta(days=int(days)) if days else None,
             )
-            terms = terms_of(wish, now=visitor.now)
+            terms = terms_of(request, now=visitor.now)
         except Invalid as wrong:
             return await self._keys_page(visitor, wrong)
 
@@ -119,7 +119,7 @@ class DeveloperPages:
         return self.shell.page(
             visitor, "developers.html", title="Developers", section="Developers", groups=groups[:20],
             requests=[one.request for one in found[:PAGE]], older=older, only_errors=bool(is_error),
-            keys=keys, remedies=REMEDIES, code=from_code.requests(self.shell.site.base_url),
+            keys=keys, remedies=REMEDIES, code=equivalent_command.requests(self.shell.site.base_url),
         )  # fmt: skip
 
     def routes(self) -> list[DashboardRoute]:

@@ -21,7 +21,7 @@ TEXT_CHARS_MAX = 200
 PAYMENTS_MAX = 6
 
 
-class Place(NamedTuple):
+class SearchTarget(NamedTuple):
     """A page, or where an act is done; and other words for it."""
 
     name: str
@@ -37,39 +37,39 @@ class FoundItem(NamedTuple):
 
 
 ACTS = (
-    Place("New payment", "/payments/new", Permission.DISABLE_PAYMENT, "create make invoice link"),
-    Place("Make a payment link", "/links", Permission.DISABLE_PAYMENT, "new create qr code poster invoice"),
-    Place("Overpaid payments", "/payments?variance=over", Permission.SEE, "excess too much unusual variance"),
-    Place("Underpaid payments", "/payments?variance=under", Permission.SEE, "short too little unusual variance"),
-    Place("Failed payments", "/payments?status=failed", Permission.SEE, "declined error"),
-    Place("Refunds to approve", "/refunds?tab=approve", Permission.SEE, "approval second person four eyes"),
-    Place("Failed refunds", "/refunds?status=failed", Permission.SEE, "error"),
-    Place("Replay webhooks", "/webhooks/replay", Permission.REPLAY, "resend events again"),
-    Place("Webhooks not delivered", "/webhooks?status=pending", Permission.DELIVERIES, "failing waiting"),
-    Place("Add a webhook endpoint", "/webhooks", Permission.ENDPOINTS, "new url"),
-    Place("Make an API key", "/keys", Permission.KEYS, "new secret restricted scope roll revoke"),
-    Place("Requests that failed", "/developers?only=errors", Permission.REQUEST_LOG, "log api error"),
-    Place("Invite a colleague", "/team", Permission.TEAM, "new person role member"),
-    Place("Refund limits", "/settings", Permission.LIMITS, "second person four eyes"),
-    Place("Variance policy", "/settings", Permission.SETTINGS, "accept top up return overpaid underpaid"),
-    Place("Redirect hosts", "/settings", Permission.ENDPOINTS, "url return"),
+    SearchTarget("New payment", "/payments/new", Permission.MANAGE_PAYMENTS, "create make invoice link"),
+    SearchTarget("Make a payment link", "/links", Permission.MANAGE_PAYMENTS, "new create qr code poster invoice"),
+    SearchTarget("Overpaid payments", "/payments?variance=over", Permission.SEE, "excess too much unusual variance"),
+    SearchTarget("Underpaid payments", "/payments?variance=under", Permission.SEE, "short too little unusual variance"),
+    SearchTarget("Failed payments", "/payments?status=failed", Permission.SEE, "declined error"),
+    SearchTarget("Refunds to approve", "/refunds?tab=approve", Permission.SEE, "approval second person four eyes"),
+    SearchTarget("Failed refunds", "/refunds?status=failed", Permission.SEE, "error"),
+    SearchTarget("Replay webhooks", "/webhooks/replay", Permission.REPLAY, "resend events again"),
+    SearchTarget("Webhooks not delivered", "/webhooks?status=pending", Permission.DELIVERIES, "failing waiting"),
+    SearchTarget("Add a webhook endpoint", "/webhooks", Permission.ENDPOINTS, "new url"),
+    SearchTarget("Make an API key", "/keys", Permission.KEYS, "new secret restricted scope roll revoke"),
+    SearchTarget("Requests that failed", "/developers?only=errors", Permission.REQUEST_LOG, "log api error"),
+    SearchTarget("Invite a colleague", "/team", Permission.TEAM, "new person role member"),
+    SearchTarget("Refund limits", "/settings", Permission.LIMITS, "second person four eyes"),
+    SearchTarget("Variance policy", "/settings", Permission.SETTINGS, "accept top up return overpaid underpaid"),
+    SearchTarget("Redirect hosts", "/settings", Permission.ENDPOINTS, "url return"),
 )
 
 
-def places(visitor: DashboardVisitor, typed: str) -> list[FoundItem]:
+def search_targets(visitor: DashboardVisitor, typed: str) -> list[FoundItem]:
     """All pages where nothing is typed; otherwise what has a word that begins with each of those typed."""
-    pages = [Place(item.name, item.below, item.permission) for group in navigation.GROUPS for item in group]
+    pages = [SearchTarget(item.name, item.below, item.permission) for group in navigation.GROUPS for item in group]
     wanted = typed.lower().split()
     shown = pages if not wanted else [*pages, *ACTS]
     return [
-        FoundItem(place.name, "", place.below)
-        for place in shown
-        if visitor.may(place.permission) and _fits(place, wanted)
+        FoundItem(target.name, "", target.below)
+        for target in shown
+        if visitor.may(target.permission) and _fits(target, wanted)
     ]
 
 
-def _fits(place: Place, wanted: list[str]) -> bool:
-    words = f"{place.name} {place.words}".lower().split()
+def _fits(target: SearchTarget, wanted: list[str]) -> bool:
+    words = f"{target.name} {target.words}".lower().split()
     return all(any(word.startswith(one) for word in words) for one in wanted)
 
 
@@ -83,7 +83,7 @@ class FindPages:
         payments = await self._payments(visitor, typed) if typed else []
         return self.shell.page(
             visitor, "find.html", title=f"Find {typed}" if typed else "Find", finds=typed, payments=payments,
-            refunds=await self._refunds(visitor, typed) if typed else [], places=places(visitor, typed),
+            refunds=await self._refunds(visitor, typed) if typed else [], search_targets=search_targets(visitor, typed),
             more=f"/payments?{urlencode({'q': typed})}" if len(payments) >= PAYMENTS_MAX else "",
         )  # fmt: skip
 

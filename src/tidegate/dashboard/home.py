@@ -10,10 +10,10 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 from tidegate.core.money import CHECKOUT_OFFERS, Currency, Money
-from tidegate.dashboard import chart, from_code, home_store, team_store
+from tidegate.dashboard import chart, equivalent_command, home_store, team_store
 from tidegate.dashboard.chart import DayBar
 from tidegate.dashboard.format import Times, amount, many, percent, weekday
-from tidegate.dashboard.home_store import HomeFacts, HomeWish, TakingsRow
+from tidegate.dashboard.home_store import HomeFacts, HomeQuery, TakingsRow
 from tidegate.dashboard.payment_page import METHOD_WORDS
 from tidegate.dashboard.payments import payer_of, row_of
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
@@ -96,12 +96,12 @@ class Home:
 
     async def show(self, visitor: DashboardVisitor) -> Html:
         times, business_id = visitor.times, visitor.business.id
-        wish = HomeWish(
+        query = HomeQuery(
             business_id=business_id, bounds=bounds_of(times), today=times.start_of(times.today), now=visitor.now,
             newest=LATEST, unusual=UNUSUAL_MAX,
         )  # fmt: skip
         async with self.shell.db.connection() as tx:
-            facts = await home_store.get_home(tx, wish)
+            facts = await home_store.get_home(tx, query)
             team = await team_store.get_facts(tx, business_id, visitor.session.member.id)
         figures = HomeFigures(times, facts.takings, facts.unpaid)
         main = figures.main
@@ -113,7 +113,7 @@ class Home:
             lines=list(_lines(figures)),
             trade=team.trade, attention=[*_attention(visitor, facts), *_alone(visitor, team.other_approvers)],
             latest=[row_of(visitor, row) for row in facts.newest], wallets=facts.wallets,
-            code=from_code.create_payment(self.shell.site.base_url, next(iter(CHECKOUT_OFFERS))),
+            code=equivalent_command.create_payment(self.shell.site.base_url, next(iter(CHECKOUT_OFFERS))),
         )  # fmt: skip
 
     def routes(self) -> list[DashboardRoute]:

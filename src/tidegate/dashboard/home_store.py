@@ -55,7 +55,7 @@ class HomeFacts(NamedTuple):
     wallets: list[WalletFigure]
 
 
-class HomeWish(msgspec.Struct, frozen=True, kw_only=True):
+class HomeQuery(msgspec.Struct, frozen=True, kw_only=True):
     """What Home shows of a business."""
 
     business_id: str
@@ -67,11 +67,18 @@ class HomeWish(msgspec.Struct, frozen=True, kw_only=True):
     unusual: int
 
 
-async def get_home(tx: Tx, wish: HomeWish) -> HomeFacts:
+async def get_home(tx: Tx, query: HomeQuery) -> HomeFacts:
     """All of it in one round trip."""
     found = _decode(
         await tx.fetchval(
-            _HOME, wish.business_id, list(wish.bounds), wish.today, wish.now, wish.newest, wish.unusual, LOOKED_AT_MAX
+            _HOME,
+            query.business_id,
+            list(query.bounds),
+            query.today,
+            query.now,
+            query.newest,
+            query.unusual,
+            LOOKED_AT_MAX,
         )
     )
     return HomeFacts(
@@ -158,7 +165,7 @@ def _takings_row(span: _Span) -> TakingsRow:
     return TakingsRow(number, currency, method, payments, received, fee, settled)
 
 
-class TakingsWish(msgspec.Struct, frozen=True, kw_only=True):
+class TakingsQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Which bookings of payments."""
 
     business_id: str
@@ -181,7 +188,7 @@ class TakenLine(NamedTuple):
     settled: Money
 
 
-async def list_taken(tx: Tx, wish: TakingsWish, *, before_id: int | None, limit: int) -> list[TakenLine]:
+async def list_taken(tx: Tx, query: TakingsQuery, *, before_id: int | None, limit: int) -> list[TakenLine]:
     """The newest booking first."""
     rows = await tx.fetch(
         """
@@ -197,9 +204,9 @@ async def list_taken(tx: Tx, wish: TakingsWish, *, before_id: int | None, limit:
            AND ($3::text IS NULL OR payment.method = $3)
          ORDER BY entry.journal_id DESC LIMIT $7
         """,
-        wish.business_id, wish.currency, wish.method, wish.start, wish.end, before_id, limit,
+        query.business_id, query.currency, query.method, query.start, query.end, before_id, limit,
     )  # fmt: skip
-    currency = wish.currency
+    currency = query.currency
     return [
         TakenLine(
             row["id"], row["created_at"], row["pay_code"], row["reference"], row["method"],

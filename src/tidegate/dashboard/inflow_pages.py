@@ -133,10 +133,10 @@ class InflowPages:
 
 
 def state_words(account: Account, *, now: datetime) -> tuple[str, str]:
-    obstacle = account.obstacle(now)
-    if obstacle is BlockReason.SUSPENDED:
+    block_reason = account.block_reason(now)
+    if block_reason is BlockReason.SUSPENDED:
         return "Suspended", "bad"
-    return ACCOUNT_WORDS[AccountStatus.EXPIRED if obstacle is BlockReason.EXPIRED else account.status]
+    return ACCOUNT_WORDS[AccountStatus.EXPIRED if block_reason is BlockReason.EXPIRED else account.status]
 
 
 def why_of(inflow: Collection) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from tidegate.core.errors import Conflict, Invalid, NotFound, Refusal
 from tidegate.core.method import MethodNames
 from tidegate.core.money import CHECKOUT_OFFERS
-from tidegate.dashboard import from_code
+from tidegate.dashboard import equivalent_command
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.db import Tx
 from tidegate.infra.http.read import read
@@ -51,7 +51,7 @@ class LinkDashboard:
             visitor, "links.html", title="Payment links", section="Payment links", wrong=wrong,
             status=422 if wrong else 200, views=page.views, words=WORDS, older=older,
             currencies=[currency.value for currency in CHECKOUT_OFFERS],
-            code=from_code.create_link(self.shell.site.base_url, next(iter(CHECKOUT_OFFERS))),
+            code=equivalent_command.create_link(self.shell.site.base_url, next(iter(CHECKOUT_OFFERS))),
         )  # fmt: skip
 
     async def create(self, visitor: DashboardVisitor) -> Html:
@@ -112,9 +112,9 @@ class LinkDashboard:
         at = "/links/{link}"
         return [
             DashboardRoute("GET", "/links", "showLinks", Permission.SEE, self.show_list),
-            DashboardRoute("POST", "/links", "makeLink", Permission.DISABLE_PAYMENT, self.create),
+            DashboardRoute("POST", "/links", "makeLink", Permission.MANAGE_PAYMENTS, self.create),
             DashboardRoute("GET", at, "showLink", Permission.SEE, self.show),
-            DashboardRoute("POST", at, "changeLink", Permission.DISABLE_PAYMENT, self.change),
+            DashboardRoute("POST", at, "changeLink", Permission.MANAGE_PAYMENTS, self.change),
         ]
 
 

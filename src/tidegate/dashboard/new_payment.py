@@ -11,7 +11,7 @@ from tidegate.core.errors import DuplicateReference, Invalid, Problem, Refusal
 from tidegate.core.fee import FeeBearer
 from tidegate.core.method import MethodNames
 from tidegate.core.money import CHECKOUT_OFFERS
-from tidegate.dashboard import from_code
+from tidegate.dashboard import equivalent_command
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.db import Tx
 from tidegate.infra.http.read import read
@@ -42,7 +42,7 @@ class NewPaymentPages:
             status=200 if wrong is None else 409 if isinstance(wrong, DuplicateReference) else 422,
             currencies=[currency.value for currency in currencies], bearers=list(FeeBearer),
             description_chars_max=DESCRIPTION_CHARS_MAX,
-            code=from_code.create_payment(self.shell.site.base_url, next(iter(CHECKOUT_OFFERS))),
+            code=equivalent_command.create_payment(self.shell.site.base_url, next(iter(CHECKOUT_OFFERS))),
         )  # fmt: skip
 
     async def create(self, visitor: DashboardVisitor) -> Html:
@@ -71,7 +71,7 @@ class NewPaymentPages:
             return self._page(visitor, DuplicateReference("a payment has this reference already; enter another one"))
 
     def routes(self) -> list[DashboardRoute]:
-        at, wanted = "/payments/new", Permission.DISABLE_PAYMENT
+        at, wanted = "/payments/new", Permission.MANAGE_PAYMENTS
         return [
             DashboardRoute("GET", at, "showPaymentForm", wanted, self.show),
             DashboardRoute("POST", at, "createPaymentOnDashboard", wanted, self.create),

@@ -17,7 +17,7 @@ from tidegate.dashboard.find import FindPages
 from tidegate.dashboard.home import Home
 from tidegate.dashboard.inflow_pages import InflowPages
 from tidegate.dashboard.links import LinkDashboard
-from tidegate.dashboard.member_gate import MemberGate
+from tidegate.dashboard.member_sign_in_pages import MemberSignInPages
 from tidegate.dashboard.new_payment import NewPaymentPages
 from tidegate.dashboard.payments import PaymentPages
 from tidegate.dashboard.receipts import ReceiptPages
@@ -33,13 +33,13 @@ from tidegate.dashboard.team_pages import TeamPages
 from tidegate.dashboard.views import ViewPages
 from tidegate.dashboard.wallet_pages import WalletPages
 from tidegate.dashboard.webhooks import WebhookPages
-from tidegate.infra.http.limit import Limiter
+from tidegate.infra.http.request_limit import Limiter
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page import static
-from tidegate.infra.page.site import Site
-from tidegate.member.limit import SignInLimit
+from tidegate.infra.page.public_url import PublicUrl
 from tidegate.member.passkey import Passkeys
 from tidegate.member.sign_in import SignIn
+from tidegate.member.sign_in_limit import SignInLimit
 from tidegate.member.team import Team
 from tidegate.payment.wire import MethodsTaken, all_methods
 from tidegate.settings import Settings
@@ -53,14 +53,14 @@ class Dashboard:
     ) -> None:  # fmt: skip
         """`taken` says which methods can be paid by in a currency."""
         names, public_ids = MethodNames(ussd=settings.ussd_method), PublicIds(secret)
-        site, limit = Site(settings.base_url), SignInLimit(limiter)
+        site, limit = PublicUrl(settings.base_url), SignInLimit(limiter)
         sign_in = SignIn(deps.db, deps.vault, settings.base_url)
         passkeys = Passkeys(sign_in, site, secret)
         self.shell = DashboardShell(
             deps.db, clock, settings.mode, site, sign_in, passkeys, limit, Renderer(site), secret
         )
         team = Team(deps.db, sign_in)
-        self.gate = MemberGate(self.shell, team)
+        self.sign_in_pages = MemberSignInPages(self.shell, team)
         sends_mail = settings.mail is not None or self.shell.is_sandbox
         payment_pages = PaymentPages(self.shell, names, public_ids, settings.checkout_url, sends_mail)
         self.cases = CasePages(self.shell, payment_pages)
@@ -88,15 +88,15 @@ class Dashboard:
             *DeveloperPages(self.shell).routes(),
         ]
         if isinstance(clock, ShiftedClock):
-            self.table += SandboxPages(self.shell, self.gate, clock).routes()
+            self.table += SandboxPages(self.shell, self.sign_in_pages, clock).routes()
             self.table += TimePages(self.shell, clock).routes()
 
     def routes(self) -> list[Route]:
         return [
             *static.routes(self.shell.renderer.static_files),
-            *self.gate.routes(),
+            *self.sign_in_pages.routes(),
             *self.cases.routes(),
-            *SecurityPages(self.gate).routes(),
+            *SecurityPages(self.sign_in_pages).routes(),
             *self.shell.routes(self.table),
             self.shell.router.nothing_else(f"{PATH}/{{rest:path}}"),
         ]

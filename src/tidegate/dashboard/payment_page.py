@@ -93,7 +93,7 @@ def sentence_of(payment: Payment) -> str:
 def refund_choices(payment: Payment, subject: Subject) -> list[RefundChoice]:
     """The right one first: the excess of an overpayment, otherwise everything."""
     left = subject.left
-    if subject.obstacle is not None or left.minor <= 0:
+    if subject.block_reason is not None or left.minor <= 0:
         return []
     excess = payment.received - payment.expected - payment.refunded
     choices = [RefundChoice("all", "Everything" if not payment.refunded.minor else "All that is left", left)]

@@ -26,7 +26,7 @@ from tidegate.core.errors import (
 from tidegate.core.method import MethodNames
 from tidegate.core.money import CHECKOUT_OFFERS, Currency, Money
 from tidegate.core.public_id import PublicIds
-from tidegate.dashboard import from_code, payment_store, search_box, view_store
+from tidegate.dashboard import equivalent_command, payment_store, search_box, view_store
 from tidegate.dashboard.format import amount
 from tidegate.dashboard.format import typed as format_typed
 from tidegate.dashboard.paging import number_in
@@ -111,8 +111,8 @@ class PaymentPages:
             older=self.shell.site.url(f"{visitor.path('/payments')}?{older}") if older else None,
             is_first=before is None, methods=METHOD_WORDS, currencies=list(CHECKOUT_OFFERS),
             statuses=[(status.value, word) for status, (word, _) in STATUS_WORDS.items()],
-            code=from_code.list_payments(self.shell.site.base_url, wanted, self.names),
-            create_code=from_code.create_payment(self.shell.site.base_url, next(iter(CHECKOUT_OFFERS))),
+            code=equivalent_command.list_payments(self.shell.site.base_url, wanted, self.names),
+            create_code=equivalent_command.create_payment(self.shell.site.base_url, next(iter(CHECKOUT_OFFERS))),
         )  # fmt: skip
 
     async def export(self, visitor: DashboardVisitor) -> Html | StreamedFile:
@@ -179,8 +179,8 @@ class PaymentPages:
             settled_in=_journal_of(history, "checkout_settled"), refunded_in=_journal_of(history, "refund_started"),
             cases=history.cases, case_address=case_address, case_parts=CASE_PARTS, case_days=CASE_DAYS,
             real_now=self.shell.sign_in.clock.now(),
-            code=from_code.verify(base_url, payment.reference),
-            refund_code=from_code.refund(base_url, payment.pay_code, choices[0].amount) if choices else "",
+            code=equivalent_command.verify(base_url, payment.reference),
+            refund_code=equivalent_command.refund(base_url, payment.pay_code, choices[0].amount) if choices else "",
         )  # fmt: skip
 
     async def refund(self, visitor: DashboardVisitor) -> Html:
@@ -217,7 +217,7 @@ class PaymentPages:
             DashboardRoute("GET", "/payments/{payment}", "showPaymentDetail", Permission.SEE, self.show),
             DashboardRoute("POST", "/payments/{payment}/refund", "refundOnDashboard", Permission.REFUND, self.refund),
             DashboardRoute(
-                "POST", "/payments/{payment}/disable", "disableOnDashboard", Permission.DISABLE_PAYMENT, self.disable
+                "POST", "/payments/{payment}/disable", "disableOnDashboard", Permission.MANAGE_PAYMENTS, self.disable
             ),
         ]
 

@@ -9,7 +9,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from tidegate.dashboard import format as shown
 from tidegate.infra.page import static
-from tidegate.infra.page.site import Site
+from tidegate.infra.page.public_url import PublicUrl
 from tidegate.infra.page.static import StaticFile
 
 PACKAGE = "tidegate.dashboard"
@@ -17,7 +17,7 @@ STATIC_PATH = "/static"
 
 
 class Renderer:
-    def __init__(self, site: Site, *, package: str = PACKAGE) -> None:
+    def __init__(self, site: PublicUrl, *, package: str = PACKAGE) -> None:
         """Another package adds templates and style of its own to these."""
         self.files = static.load(PACKAGE, "static", under=STATIC_PATH, site=site)
         own = static.load(package, "static", under=STATIC_PATH, site=site) if package != PACKAGE else {}

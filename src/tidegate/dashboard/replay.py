@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from tidegate.core.errors import Invalid, NotFound, Problem, Refusal
-from tidegate.dashboard import from_code
+from tidegate.dashboard import equivalent_command
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.db import Tx
 from tidegate.infra.page.response import Html
@@ -36,7 +36,7 @@ class ReplayPages:
             async with self.shell.db.connection() as tx:
                 count = await commands.count_replay(tx, business_id, window)
                 erased = await commands.count_erased(tx, business_id, window)
-            code = from_code.replay(self.shell.site.base_url, window)
+            code = equivalent_command.replay(self.shell.site.base_url, window)
         except (Invalid, NotFound) as refused:
             wrong = wrong or refused
         return self.shell.page(

@@ -36,7 +36,7 @@ class TimePages:
         """The worker trades day after day; Home shows how far it is."""
 
         async def act(tx: Tx) -> str:
-            await store.wish_trade(tx, visitor.business.id, days=DAYS)
+            await store.request_trade(tx, visitor.business.id, days=DAYS)
             return ""
 
         return await self.shell.once(visitor, act)

@@ -13,8 +13,8 @@ from markupsafe import Markup
 from tidegate.core.errors import Conflict, Invalid, NotFound, RateLimited, Refusal
 from tidegate.dashboard.form import scope_of, show_factor
 from tidegate.dashboard.format import Times
-from tidegate.dashboard.gate import Gate
 from tidegate.dashboard.paging import number_in
+from tidegate.dashboard.sign_in_pages import SignInPages
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page.response import Html
 from tidegate.infra.page.router import PageRequest
@@ -26,15 +26,15 @@ from tidegate.member.sign_in import SignIn
 
 @dataclass(frozen=True)
 class SecurityPages:
-    gate: Gate
+    sign_in_pages: SignInPages
 
     @property
     def passkeys(self) -> Passkeys:
-        return self.gate.shell.passkeys
+        return self.sign_in_pages.shell.passkeys
 
     @property
     def sign_in(self) -> SignIn:
-        return self.gate.shell.sign_in
+        return self.sign_in_pages.shell.sign_in
 
     def is_fresh(self, session: MemberSession) -> bool:
         """The first second factor needs no proof; everything after it does."""
@@ -52,7 +52,7 @@ class SecurityPages:
             codes_left = await store.count_recovery_codes(tx, member.id)
         known, is_fresh = await self.passkeys.of(member), self.is_fresh(session)
         passkey = self.passkeys.creation_options(member, scope_of(session), known) if is_fresh else ""
-        return self.gate.page(
+        return self.sign_in_pages.page(
             request, "security.html", title="Security", scope=scope_of(session), wrong=wrong, said=said,
             session=session, sessions=sessions, codes_left=codes_left, times=Times("UTC", now), known=known,
             is_fresh=is_fresh, passkey=passkey, has_passkeys=self.passkeys.rp_id is not None,
@@ -80,7 +80,7 @@ class SecurityPages:
 
     async def _drawn_again(self, request: PageRequest, session: MemberSession, said: str) -> Html:
         """With the person as they are now."""
-        found = await self.sign_in.find(request.cookies.get(self.gate.shell.session_cookie.name), None)
+        found = await self.sign_in.find(request.cookies.get(self.sign_in_pages.shell.session_cookie.name), None)
         return await self._page(request, found.session if found else session, said=said)
 
     async def _set_name(self, request: PageRequest, session: MemberSession) -> str:
@@ -131,7 +131,7 @@ class SecurityPages:
         address = totp.address(secret, email=session.member.email)
         known = await self.passkeys.of(session.member)
         passkey = "" if known else self.passkeys.creation_options(session.member, scope_of(session), known)
-        return self.gate.page(
+        return self.sign_in_pages.page(
             request, "enrol.html", title="Set up two-step sign-in", scope=scope_of(session), wrong=wrong,
             secret=" ".join(secret[at : at + 4] for at in range(0, len(secret), 4)), qr=qr_of(address),
             passkey=passkey,
@@ -150,40 +150,44 @@ class SecurityPages:
                 token, codes = await self.sign_in.confirm_totp(session, form.get("code", ""))
         except (Invalid, Conflict) as wrong:
             return await self._enrol_page(request, session, wrong)
-        cookies = self.gate.shell.session_cookie.set(token)
+        cookies = self.sign_in_pages.shell.session_cookie.set(token)
         if not codes:
-            return self.gate.to(f"{self.gate.path}/security", cookies)
+            return self.sign_in_pages.to(f"{self.sign_in_pages.path}/security", cookies)
         # Shown by this answer alone: a reload asks to send the form again, which its code does not allow.
-        return self.gate.page(request, "recovery_codes.html", title="Recovery codes", codes=codes, cookies=cookies)
+        return self.sign_in_pages.page(
+            request, "recovery_codes.html", title="Recovery codes", codes=codes, cookies=cookies
+        )
 
     # A fresh proof
 
     def _to_confirm(self, below: str) -> Html:
-        return self.gate.to(f"{self.gate.path}/confirm?next={quote(self.gate.path + below, safe='/')}")
+        return self.sign_in_pages.to(
+            f"{self.sign_in_pages.path}/confirm?next={quote(self.sign_in_pages.path + below, safe='/')}"
+        )
 
     async def show_confirm(self, request: PageRequest, session: MemberSession) -> Html:
-        return await self._confirm_page(request, session, self.gate.next_in(request.query.get("next", "")))
+        return await self._confirm_page(request, session, self.sign_in_pages.next_in(request.query.get("next", "")))
 
     async def _confirm_page(
         self, request: PageRequest, session: MemberSession, after: str, wrong: Refusal | None = None
     ) -> Html:
         scope = scope_of(session)
-        return self.gate.page(
+        return self.sign_in_pages.page(
             request, "confirm.html", title="Confirm it is you", scope=scope, wrong=wrong, after=after,
             member=session.member, passkey=await self.passkeys.options_to_show(session.member, scope),
         )  # fmt: skip
 
     async def confirm(self, request: PageRequest, session: MemberSession) -> Html:
-        after, form = self.gate.next_in(request.form.get("next", "")), request.form
+        after, form = self.sign_in_pages.next_in(request.form.get("next", "")), request.form
         try:
-            token = await show_factor(self.sign_in, self.passkeys, session, self.gate.shell.mode, form)
+            token = await show_factor(self.sign_in, self.passkeys, session, self.sign_in_pages.shell.mode, form)
         except (Invalid, RateLimited) as wrong:
             return await self._confirm_page(request, session, after, wrong)
-        return self.gate.to(after, self.gate.shell.session_cookie.set(token))
+        return self.sign_in_pages.to(after, self.sign_in_pages.shell.session_cookie.set(token))
 
     def routes(self) -> list[Route]:
-        signed = self.gate.signed
-        return self.gate.routes_of(
+        signed = self.sign_in_pages.signed
+        return self.sign_in_pages.routes_of(
             [
                 ("GET", "/two-step", "showEnrolment", signed(self.show_enrol)),
                 ("POST", "/two-step", "enrol", signed(self.enrol)),

@@ -16,9 +16,9 @@ from tidegate.core.clock import ShiftedClock
 from tidegate.core.errors import Invalid, NotFound, Problem, Refusal
 from tidegate.core.money import CHECKOUT_OFFERS
 from tidegate.dashboard.format import amount, typed
-from tidegate.dashboard.gate import Gate
 from tidegate.dashboard.payments import amount_in
 from tidegate.dashboard.shell import PATH, DashboardRoute, DashboardShell, DashboardVisitor
+from tidegate.dashboard.sign_in_pages import SignInPages
 from tidegate.infra.page.response import Html
 from tidegate.member import session_store, team_store
 from tidegate.member.permission import Permission
@@ -170,7 +170,7 @@ class SandboxPages:
     """Time travel, and being another person. Absent in live mode."""
 
     shell: DashboardShell
-    gate: Gate
+    sign_in_pages: SignInPages
     clock: ShiftedClock
 
     async def advance(self, visitor: DashboardVisitor) -> Html:
@@ -197,10 +197,10 @@ class SandboxPages:
             if found is None or not found.member.is_of_sandbox or not visitor.session.member.is_of_sandbox:
                 raise NotFound("there is no such person of the sandbox")
             signed_in = await self.shell.sign_in.open(
-                tx, found.member, self.gate.visit(visitor.request), is_complete=True
+                tx, found.member, self.sign_in_pages.sign_in_request(visitor.request), is_complete=True
             )
             await session_store.delete(tx, visitor.session.token_hash)
-        return self.gate.entered(signed_in, f"{PATH}/{visitor.membership.business_code}")
+        return self.sign_in_pages.entered(signed_in, f"{PATH}/{visitor.membership.business_code}")
 
     def routes(self) -> list[DashboardRoute]:
         return [

@@ -27,14 +27,14 @@ from tidegate.infra.http.routing import Route
 from tidegate.infra.page.cookie import Cookie, CookieLines
 from tidegate.infra.page.csrf import Csrf
 from tidegate.infra.page.form import NOTHING_SENT, Form
+from tidegate.infra.page.public_url import PublicUrl
 from tidegate.infra.page.response import Html, StreamedFile, see_other
 from tidegate.infra.page.router import PageAnswer, PageRequest, PageRoute, PageRouter
-from tidegate.infra.page.site import Site
-from tidegate.member.limit import SignInLimit
 from tidegate.member.model import MemberSession
 from tidegate.member.passkey import Passkeys
 from tidegate.member.permission import Grant
 from tidegate.member.sign_in import SignIn
+from tidegate.member.sign_in_limit import SignInLimit
 
 DEVICE_COOKIE = "tidegate-device"
 DEVICE_LASTS_S = 180 * 86_400
@@ -89,7 +89,7 @@ class SignedInShell(Generic[V, P]):
     db: Database
     clock: Clock
     mode: Mode
-    site: Site
+    site: PublicUrl
     sign_in: SignIn
     passkeys: Passkeys
     limit: SignInLimit

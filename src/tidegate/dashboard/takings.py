@@ -10,7 +10,7 @@ from tidegate.core.money import CHECKOUT_OFFERS, Currency, Money
 from tidegate.dashboard import home_store
 from tidegate.dashboard.format import weekday
 from tidegate.dashboard.home import takings_of
-from tidegate.dashboard.home_store import TakingsWish
+from tidegate.dashboard.home_store import TakingsQuery
 from tidegate.dashboard.paging import number_in
 from tidegate.dashboard.payment_page import METHOD_WORDS
 from tidegate.dashboard.search_box import day_in
@@ -32,15 +32,15 @@ class TakingsPages:
         if method and method not in METHOD_WORDS:
             raise NotFound("there is nothing at this address")
         before = number_in(query.get("before", ""))
-        wish = TakingsWish(
+        wanted = TakingsQuery(
             business_id=visitor.business.id, currency=currency, method=method or None, start=times.start_of(day),
             end=times.start_of(day + timedelta(days=1)),
         )  # fmt: skip
         async with self.shell.db.connection() as tx:
-            found = await home_store.list_taken(tx, wish, before_id=before, limit=PAGE + 1)
+            found = await home_store.list_taken(tx, wanted, before_id=before, limit=PAGE + 1)
             sums = [
                 row
-                for row in await home_store.list_takings(tx, visitor.business.id, [wish.start, wish.end])
+                for row in await home_store.list_takings(tx, visitor.business.id, [wanted.start, wanted.end])
                 if row.span == 1 and row.currency is currency and method in ("", row.method)
             ]
         nothing = Money.zero(currency)

@@ -35,10 +35,10 @@ async def record(deps: PaymentDeps, rail: str, changed: DisputeChanged, *, now: 
         payment = await store.lock_payment(tx, money.business_id, money.payment_id) if money.payment_id else None
         before = await store.lock(tx, money.business_id, rail, changed.dispute_id)
         if before is None:
-            is_news = await _begin(tx, rail, money, changed, payment=payment, now=now)
+            is_changed = await _begin(tx, rail, money, changed, payment=payment, now=now)
         else:
-            is_news = await _go_on(tx, before, changed, now)
-        if is_news and payment is not None and money.payment_id is not None:
+            is_changed = await _go_on(tx, before, changed, now)
+        if is_changed and payment is not None and money.payment_id is not None:
             await store.show_on_payment(tx, money.business_id, money.payment_id, changed.status, now=now)
             notified = await _event(deps, tx, money.business_id, payment.pay_code, changed, rail=rail, now=now)
             await outbox_store.insert(tx, money.business_id, notified, now=now)

@@ -17,7 +17,7 @@ from tidegate.infra.http.operation import Operation, SameAsHeader, encode
 
 
 @dataclass(frozen=True)
-class Named:
+class VariableRef:
     """In place of a value: the variable that has it."""
 
     name: str
@@ -31,21 +31,21 @@ class NamedFields:
 
 
 # A name or a number, and whether it is a field.
-PlaceStep = tuple[str | int, bool]
+PathStep = tuple[str | int, bool]
 
 
 @dataclass(frozen=True)
-class AnswerPlace:
+class AnswerPath:
     """Where a value stands in an answer: fields of records, keys of dictionaries, entries of lists."""
 
-    steps: tuple[PlaceStep, ...]
+    steps: tuple[PathStep, ...]
 
     @property
-    def list(self) -> AnswerPlace | None:
+    def list(self) -> AnswerPath | None:
         """The outermost list that it is in."""
         names = [name for name, _ in self.steps]
         at = next((at for at, name in enumerate(names) if isinstance(name, int)), None)
-        return AnswerPlace(self.steps[:at]) if at is not None else None
+        return AnswerPath(self.steps[:at]) if at is not None else None
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class ClientCall:
     own_business: tuple[str, ...]  # Parameters that clients fill in.
     params: NamedFields
     chooses: Mapping[str, str]
-    takes: Mapping[str, AnswerPlace]
+    takes: Mapping[str, AnswerPath]
     repeats: bool
 
     @property
@@ -97,7 +97,7 @@ class ClientCalls:
             path=tuple(self._valued(value, {}, request.names) for value in _path_values(operation)),
             params=NamedFields(dict(self._params(described, request))),
             chooses={variable.name: variable.value.rstrip("0123456789") for variable in request.chosen},
-            takes={variable.name: self._place(operation, answered, variable) for variable in taken},
+            takes={variable.name: self._answer_path(operation, answered, variable) for variable in taken},
             repeats=request.is_awaited,
         )
 
@@ -115,7 +115,7 @@ class ClientCalls:
 
     def _valued(self, value: Any, schema: Schema, names: Mapping[str, str]) -> Any:
         if isinstance(value, str):
-            return Named(names[value]) if value in names else value
+            return VariableRef(names[value]) if value in names else value
         if isinstance(value, list):
             return [self._valued(each, self._items(schema), names) for each in value]
         if isinstance(value, dict):
@@ -124,21 +124,21 @@ class ClientCalls:
             return NamedFields(inner) if fields else inner
         return value
 
-    def _place(self, operation: Operation, schema: Schema, variable: Variable) -> AnswerPlace:
-        return AnswerPlace(next(self._places(_plain(operation.response_example), schema, variable)))
+    def _answer_path(self, operation: Operation, schema: Schema, variable: Variable) -> AnswerPath:
+        return AnswerPath(next(self._answer_paths(_plain(operation.response_example), schema, variable)))
 
-    def _places(self, value: Any, schema: Schema, variable: Variable) -> Iterator[tuple[PlaceStep, ...]]:
+    def _answer_paths(self, value: Any, schema: Schema, variable: Variable) -> Iterator[tuple[PathStep, ...]]:
         if isinstance(value, dict):
             fields = self._fields(schema)
             for name, inner in value.items():
                 step = (name, name in fields)
                 if (name, inner) == (variable.field, variable.value):
                     yield (step,)
-                for rest in self._places(inner, fields.get(name, {}), variable):
+                for rest in self._answer_paths(inner, fields.get(name, {}), variable):
                     yield (step, *rest)
         elif isinstance(value, list):
             for at, inner in enumerate(value):
-                for rest in self._places(inner, self._items(schema), variable):
+                for rest in self._answer_paths(inner, self._items(schema), variable):
                     yield ((at, False), *rest)
 
     def _fields(self, schema: Schema) -> Mapping[str, Schema]:

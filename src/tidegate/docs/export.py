@@ -11,14 +11,14 @@ from tidegate.docs.renderer import DocsRenderer
 from tidegate.docs.site import DocsSite
 from tidegate.infra.http.operation import encode
 from tidegate.infra.page import static
-from tidegate.infra.page.site import Site
+from tidegate.infra.page.public_url import PublicUrl
 
 _PACKAGE = "tidegate.docs"
 
 
 def write(folder: Path, docs: DocsSite) -> int:
     """Returns how many pages were written."""
-    assets = static.load(_PACKAGE, "static", under="/static", site=Site(""))
+    assets = static.load(_PACKAGE, "static", under="/static", site=PublicUrl(""))
     for asset in assets.values():
         _write(folder, asset.path, asset.body)
     for head in docs.heads:

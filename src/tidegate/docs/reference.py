@@ -37,7 +37,7 @@ class PageLink:
 
 
 @dataclass(frozen=True)
-class Need:
+class RequiredVariable:
     variable: str
     made_by: PageLink  # The operation whose example sets it.
 
@@ -70,7 +70,7 @@ class OperationView:
     plan: str  # JSON, for the script that runs the example.
     is_destructive: bool
     prepared_by: tuple[PageLink, ...]  # What the example sends first.
-    needs: tuple[Need, ...]
+    needs: tuple[RequiredVariable, ...]
     makes: tuple[str, ...]  # Variables for the examples of other operations,
     used_by: tuple[PageLink, ...]  # which are these.
     answer_status: int
@@ -157,7 +157,7 @@ class ApiReference:
             plan=examples.one_line(self.shell.plan_of(operation)),
             is_destructive=operation.method == "DELETE" or operation.name in _DESTRUCTIVE,
             prepared_by=_links(self.operations[step.operation] for step in self.shell.steps_of(operation)),
-            needs=tuple(Need(variable.name, self._maker(variable)) for variable in example.needs),
+            needs=tuple(RequiredVariable(variable.name, self._maker(variable)) for variable in example.needs),
             makes=tuple(variable.name for variable in example.sets if variable.maker == operation.name),
             used_by=_links(other for other in self.operations.values() if self._uses(other, of=operation)),
             answer_status=operation.success_status,

@@ -20,9 +20,9 @@ from tidegate.infra.http.operation import encode
 from tidegate.infra.http.routing import Route, answering
 from tidegate.infra.page import static
 from tidegate.infra.page.compress import gzip_once
+from tidegate.infra.page.public_url import PublicUrl
 from tidegate.infra.page.response import File, Html
 from tidegate.infra.page.router import PageRequest, PageRoute, PageRouter
-from tidegate.infra.page.site import Site
 
 _PACKAGE = "tidegate.docs"
 MARKDOWN = "text/markdown; charset=utf-8"
@@ -45,7 +45,7 @@ class SandboxKeys:
 
 def routes(docs: DocsSite, keys: SandboxKeys | None, router: PageRouter | None = None) -> list[Route]:
     """A page is made when it is first asked for, and kept."""
-    site = Site(docs.base_url)
+    site = PublicUrl(docs.base_url)
     assets = static.load(_PACKAGE, "static", under=f"{ROOT}/static", site=site)
     renderer = DocsRenderer(docs, lambda name: assets[name].url, can_run=keys is not None)
     pages = _Pages(docs, renderer, site.url)

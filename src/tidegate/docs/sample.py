@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from tidegate.docs.client_call import AnswerPlace, ClientCall, Named, NamedFields
+from tidegate.docs.client_call import AnswerPath, ClientCall, NamedFields, VariableRef
 from tidegate.docs.client_name import camel, python_name
 from tidegate.docs.sample_layout import awaited, laid_out
 from tidegate.docs.sample_php import php
@@ -52,24 +52,24 @@ def _python_call(call: ClientCall, *, is_last: bool) -> str:
     named = f"{call.answer} = " if is_last or call.takes else ""
     calling = laid_out(f"{named}client.{call.method}(", parts, ")", indent="    ")
     if call.repeats:
-        there = _python_place(call.answer, awaited(call))
+        there = _python_path(call.answer, awaited(call))
         inner = [*calling.split("\n"), f"if {there}:", "    break", "time.sleep(0.2)"]
         calling = "\n".join(["for _ in range(50):", *(f"    {line}" for line in inner)])
     lines.append(calling)
-    lines += [f"{name.lower()} = {_python_place(call.answer, place)}" for name, place in call.takes.items()]
+    lines += [f"{name.lower()} = {_python_path(call.answer, path)}" for name, path in call.takes.items()]
     if is_last:
         lines.append(f"print({call.answer})")
     return "\n".join(lines)
 
 
-def _python_place(answer: str, place: AnswerPlace) -> str:
+def _python_path(answer: str, path: AnswerPath) -> str:
     return answer + "".join(
-        f".{python_name(str(name))}" if is_field else f"[{json.dumps(name)}]" for name, is_field in place.steps
+        f".{python_name(str(name))}" if is_field else f"[{json.dumps(name)}]" for name, is_field in path.steps
     )
 
 
 def _python_value(value: Any) -> str:
-    if isinstance(value, Named):
+    if isinstance(value, VariableRef):
         return value.name.lower()
     if isinstance(value, NamedFields | dict):
         fields = {python_name(k): v for k, v in value.fields.items()} if isinstance(value, NamedFields) else value
@@ -123,30 +123,30 @@ def _node_call(call: ClientCall, keywords: Mapping[str, str], *, is_last: bool) 
         begun += ", " if call.path else ""
         begun += _node_value(call.params, before=len(begun) + 2)
     lines += _node_repeated(call, keywords, f"{begun});") if call.repeats else [f"{begun});"]
-    for name, place in zip(_node_names(call.takes), call.takes.values(), strict=True):
-        lines.append(f"{keywords[name]}{name} = {_node_place(call.answer, place)};")
+    for name, path in zip(_node_names(call.takes), call.takes.values(), strict=True):
+        lines.append(f"{keywords[name]}{name} = {_node_path(call.answer, path)};")
     if is_last:
         lines.append(f"console.log({call.answer});")
     return "\n".join(lines)
 
 
 def _node_repeated(call: ClientCall, keywords: Mapping[str, str], calling: str) -> list[str]:
-    place = awaited(call)
-    there = _node_place(call.answer, place) + (".length" if place not in call.takes.values() else "")
+    path = awaited(call)
+    there = _node_path(call.answer, path) + (".length" if path not in call.takes.values() else "")
     inner = [*calling.split("\n"), f"if ({there}) break;", "await new Promise((go) => setTimeout(go, 200));"]
     loop = ["for (let tries = 0; tries < 50; tries += 1) {", *(f"  {line}" for line in inner), "}"]
     return [f"let {call.answer};", *loop] if keywords[call.answer] else loop
 
 
-def _node_place(answer: str, place: AnswerPlace) -> str:
+def _node_path(answer: str, path: AnswerPath) -> str:
     return answer + "".join(
         f".{name}" if isinstance(name, str) and _PLAIN_NAME.fullmatch(name) else f"[{json.dumps(name)}]"
-        for name, _ in place.steps
+        for name, _ in path.steps
     )
 
 
 def _node_value(value: Any, before: int = 0) -> str:
-    if isinstance(value, Named):
+    if isinstance(value, VariableRef):
         return camel(value.name.lower())
     if isinstance(value, NamedFields | dict):
         fields = value.fields if isinstance(value, NamedFields) else value
@@ -158,6 +158,6 @@ def _node_value(value: Any, before: int = 0) -> str:
 
 
 def _node_field(name: str, value: Any) -> str:
-    if isinstance(value, Named) and camel(value.name.lower()) == name:
+    if isinstance(value, VariableRef) and camel(value.name.lower()) == name:
         return name
     return f"{name if _PLAIN_NAME.fullmatch(name) else json.dumps(name)}: {_node_value(value)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidegate.docs.client_call import AnswerPlace, ClientCall
+from tidegate.docs.client_call import AnswerPath, ClientCall
 
 # A line that is longer is broken.
 LINE_MAX = 50
@@ -19,7 +19,7 @@ def laid_out(head: str, parts: Sequence[str], tail: str, *, indent: str, before:
     return f"{head.rstrip()}\n{inner}{tail.lstrip()}"
 
 
-def awaited(call: ClientCall) -> AnswerPlace:
+def awaited(call: ClientCall) -> AnswerPath:
     """What is empty until it is there: the list with the value, or the value itself."""
-    place = next(iter(call.takes.values()))
-    return place.list or place
+    path = next(iter(call.takes.values()))
+    return path.list or path

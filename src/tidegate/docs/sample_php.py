@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from tidegate.docs.client_call import AnswerPlace, ClientCall, Named, NamedFields
+from tidegate.docs.client_call import AnswerPath, ClientCall, NamedFields, VariableRef
 from tidegate.docs.client_name import camel
 from tidegate.docs.sample_layout import awaited, laid_out
 
@@ -31,12 +31,12 @@ def _call(call: ClientCall, *, is_last: bool) -> str:
         calling += f", {_array(given, before=len(calling) + 2)}"
     calling += ");"
     if call.repeats:
-        there = _place(call.answer, awaited(call))
+        there = _answer_path(call.answer, awaited(call))
         inner = [*calling.split("\n"), f"if (!empty({there})) break;", "usleep(200_000);"]
         loop = ["for ($tries = 0; $tries < 50; $tries++) {", *(f"{_INDENT}{line}" for line in inner), "}"]
         calling = "\n".join(loop)
     lines.append(calling)
-    lines += [f"{_variable(name)} = {_place(call.answer, place)};" for name, place in call.takes.items()]
+    lines += [f"{_variable(name)} = {_answer_path(call.answer, path)};" for name, path in call.takes.items()]
     if is_last:
         lines.append(f"print_r(${call.answer});")
     return "\n".join(lines)
@@ -50,11 +50,11 @@ def _path(call: ClientCall) -> str:
 
 
 def _in_path(value: Any) -> str:
-    return _variable(value.name) if isinstance(value, Named) else str(value)
+    return _variable(value.name) if isinstance(value, VariableRef) else str(value)
 
 
-def _place(answer: str, place: AnswerPlace) -> str:
-    return f"${answer}" + "".join(f"[{_value(name)}]" for name, _ in place.steps)
+def _answer_path(answer: str, path: AnswerPath) -> str:
+    return f"${answer}" + "".join(f"[{_value(name)}]" for name, _ in path.steps)
 
 
 def _variable(name: str) -> str:
@@ -62,7 +62,7 @@ def _variable(name: str) -> str:
 
 
 def _value(value: Any) -> str:
-    if isinstance(value, Named):
+    if isinstance(value, VariableRef):
         return _variable(value.name)
     if value is _OWN_BUSINESS:
         return "$tidegate->businessId"

@@ -11,7 +11,7 @@ from tidegate.core.money import Currency
 from tidegate.dashboard import home_store
 from tidegate.deployment import commands as deployment
 from tidegate.doctor import inflow_store, money_store, rail_store, refund_store, sealed_store, store
-from tidegate.doctor.rail_store import RailNews
+from tidegate.doctor.rail_store import RailActivity
 from tidegate.doctor.sealed_store import SealedKind
 from tidegate.infra import lease_store, migrate
 from tidegate.infra.db import APP_ROLE, Database, Tx
@@ -27,7 +27,7 @@ from tidegate.settings import Settings
 VERSION_MIN = 150_000
 CLOCK_SKEW_MAX_S = 2.0
 # Money that came so long after the last notification was found by asking: notifications do not arrive.
-DEAF_AFTER = timedelta(hours=1)
+NOTIFICATION_MISSED_AFTER = timedelta(hours=1)
 # Nothing of a rail takes longer by itself.
 UNANSWERED_MAX = timedelta(days=1)
 FIRST = datetime(1970, 1, 1, tzinfo=UTC)
@@ -76,19 +76,26 @@ async def examine_rails(db: Database, settings: Settings, *, now: datetime) -> l
         found = [finding for rail in rails.values() for finding in await rail.check(now=now)]
     async with db.connection() as tx:
         for name in rails:
-            found += heard_of(name, await rail_store.get_news(tx, name), settings.base_url, now)
+            found += rail_findings(name, await rail_store.get_activity(tx, name), settings.base_url, now)
     return [*found, _untaken(rails.values())]
 
 
-def heard_of(rail: str, news: RailNews, base_url: str, now: datetime) -> list[Finding]:
-    last = f"the last notification came at {to_iso(news.notified_at)}" if news.notified_at else "no notification yet"
-    is_deaf = news.received_at is not None and news.received_at - (news.notified_at or FIRST) > DEAF_AFTER
-    if is_deaf and news.received_at is not None:
-        last += f", but money at {to_iso(news.received_at)}, which we had to ask for"
-    since = news.unanswered_since
-    waits = f"{news.unanswered} unanswered, the oldest since {to_iso(since)}" if since else "nothing is unanswered"
+def rail_findings(rail: str, activity: RailActivity, base_url: str, now: datetime) -> list[Finding]:
+    last = (
+        f"the last notification came at {to_iso(activity.notified_at)}"
+        if activity.notified_at
+        else "no notification yet"
+    )
+    misses_notifications = (
+        activity.received_at is not None
+        and activity.received_at - (activity.notified_at or FIRST) > NOTIFICATION_MISSED_AFTER
+    )
+    if misses_notifications and activity.received_at is not None:
+        last += f", but money at {to_iso(activity.received_at)}, which we had to ask for"
+    since = activity.unanswered_since
+    waits = f"{activity.unanswered} unanswered, the oldest since {to_iso(since)}" if since else "nothing is unanswered"
     return [
-        Finding(f"rail {rail}", not is_deaf, last, f"let it notify {base_url}/intake/{rail}"),
+        Finding(f"rail {rail}", not misses_notifications, last, f"let it notify {base_url}/intake/{rail}"),
         Finding(f"rail {rail}", since is None or now - since < UNANSWERED_MAX, waits, f"ask the support of {rail}"),
     ]
 

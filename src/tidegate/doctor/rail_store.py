@@ -11,7 +11,7 @@ from tidegate.infra.db import Row, Tx
 from tidegate.infra.timestamp import to_iso
 
 
-class RailNews(NamedTuple):
+class RailActivity(NamedTuple):
     """What was heard of a rail. `unanswered` is the number of payments, refunds and returns that it has not ended."""
 
     notified_at: datetime | None
@@ -21,7 +21,7 @@ class RailNews(NamedTuple):
     unanswered_since: datetime | None
 
 
-async def get_news(tx: Tx, rail: str) -> RailNews:
+async def get_activity(tx: Tx, rail: str) -> RailActivity:
     row = await tx.fetchrow(
         """
         SELECT (SELECT max(received_at) FROM notification WHERE rail = $1) AS notified_at,
@@ -38,7 +38,7 @@ async def get_news(tx: Tx, rail: str) -> RailNews:
         rail,
     )
     assert row is not None
-    return RailNews(row["notified_at"], row["received_at"], row["unanswered"], row["unanswered_since"])
+    return RailActivity(row["notified_at"], row["received_at"], row["unanswered"], row["unanswered_since"])
 
 
 async def list_failed_returns(tx: Tx) -> list[str]:

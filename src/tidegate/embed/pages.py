@@ -27,9 +27,9 @@ from tidegate.infra.http.routing import Route, answering
 from tidegate.infra.page import static
 from tidegate.infra.page.cookie import NOTHING_SET
 from tidegate.infra.page.csrf import Csrf, Visitor
+from tidegate.infra.page.public_url import PublicUrl
 from tidegate.infra.page.response import File, Html, see_other
 from tidegate.infra.page.router import PageHandler, PageRequest
-from tidegate.infra.page.site import Site
 
 _PACKAGE = "tidegate.embed"
 PREFIX = "/embed/{frame}"
@@ -41,7 +41,7 @@ SCRIPT_KEPT_S = 300
 class FrameCsrf(Csrf):
     """The opening of the dialog in place of a cookie. Browsers say where a form in a frame comes from."""
 
-    def __init__(self, site: Site, frame: Frame, *, key: bytes) -> None:
+    def __init__(self, site: PublicUrl, frame: Frame, *, key: bytes) -> None:
         super().__init__(site, key=key)
         self._frame = frame
 
@@ -130,8 +130,8 @@ class EmbedPages:
             frame_renderer=FrameRenderer(self._renderer, frame, self._script, pages.site),
         )
 
-    def _site_of(self, frame: Frame) -> Site:
-        return Site(self.pages.site.base_url.rstrip("/") + PREFIX.format(frame=frame.text))
+    def _site_of(self, frame: Frame) -> PublicUrl:
+        return PublicUrl(self.pages.site.base_url.rstrip("/") + PREFIX.format(frame=frame.text))
 
     @cached_property
     def _shop_script(self) -> bytes:

@@ -12,8 +12,8 @@ from tidegate.checkout.page.renderer import PageRenderer
 from tidegate.checkout.page.state import RESULTS, PageState
 from tidegate.embed.frame import Frame
 from tidegate.infra.page.cookie import CookieLines
+from tidegate.infra.page.public_url import PublicUrl
 from tidegate.infra.page.response import Html
-from tidegate.infra.page.site import Site
 from tidegate.infra.page.static import StaticFile
 
 _ENDED = {PageState.PAID: "success", PageState.EXPIRED: "expired"}
@@ -31,7 +31,7 @@ class NoPanel:
 
 
 class FrameRenderer(PageRenderer):
-    def __init__(self, shared: PageRenderer, frame: Frame, script: StaticFile, site: Site) -> None:
+    def __init__(self, shared: PageRenderer, frame: Frame, script: StaticFile, site: PublicUrl) -> None:
         self._shared = shared
         self._frame = frame
         self._script = script
@@ -42,12 +42,12 @@ class FrameRenderer(PageRenderer):
         order = structs.replace(page.payment.order, redirect_url=None)
         snapshot = structs.replace(page.snapshot, payment=structs.replace(page.payment, order=order))
         inside = replace(page, snapshot=snapshot)
-        return self._told(self._shared.page(inside, template=template, status=status, cookies=cookies), page)
+        return self._with_script(self._shared.page(inside, template=template, status=status, cookies=cookies), page)
 
     def receipt(self, page: PageModel, *, cookies: CookieLines) -> Html:
-        return self._told(self._shared.receipt(page, cookies=cookies), page)
+        return self._with_script(self._shared.receipt(page, cookies=cookies), page)
 
-    def _told(self, html: Html, page: PageModel) -> Html:
+    def _with_script(self, html: Html, page: PageModel) -> Html:
         state = "leave" if page.state is PageState.ISSUER else "failed" if page.state in RESULTS else "open"
         script = _SCRIPT.format(
             src=self._script.url,

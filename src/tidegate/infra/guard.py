@@ -26,7 +26,7 @@ class Forbidden(Exception):
     """The address must not be called; the message says why."""
 
 
-class ItIsUs(Forbidden):
+class OwnAddress(Forbidden):
     """An address of this service itself."""
 
 
@@ -66,7 +66,7 @@ class Guard:
         try:
             async with asyncio.timeout(LOOKUP_WHEN_SAVING_S):
                 await self.resolve(url.host, url.port)
-        except ItIsUs:
+        except OwnAddress:
             return "must not be this service itself"
         except Forbidden:
             return "must not lead into a private network"
@@ -85,7 +85,7 @@ class Guard:
         if not self.allows(ip):
             raise Forbidden(f"{ip} is in a private network")
         if self._reaches_us(ip, port):
-            raise ItIsUs(f"{ip} port {port} is this service itself")
+            raise OwnAddress(f"{ip} port {port} is this service itself")
 
     def allows(self, ip: Ip) -> bool:
         return is_public(ip) or (not self._is_live and is_loopback(ip))

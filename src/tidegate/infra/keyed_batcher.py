@@ -20,7 +20,7 @@ RETRY_AFTER_S = 1
 
 class KeyedBatcher:
     def __init__(self, *, concurrency: int = CONCURRENCY) -> None:
-        self._lanes = asyncio.Semaphore(concurrency)
+        self._slots = asyncio.Semaphore(concurrency)
         # A batcher lives while an item waits in it.
         self._by_name: WeakValueDictionary[Hashable, Batcher[Any, Any]] = WeakValueDictionary()
 
@@ -31,23 +31,23 @@ class KeyedBatcher:
         batcher: Batcher[One, Outcome] | None = self._by_name.get(name)
         if batcher is None:
 
-            async def do_in_a_lane(group: Sequence[One]) -> Sequence[Outcome]:
-                await self._take_lane()
+            async def do_limited(group: Sequence[One]) -> Sequence[Outcome]:
+                await self._take_slot()
                 try:
                     return await do_all(group)
                 finally:
-                    self._lanes.release()
+                    self._slots.release()
 
-            batcher = self._by_name[name] = Batcher(do_in_a_lane, concurrency=1)
+            batcher = self._by_name[name] = Batcher(do_limited, concurrency=1)
         return batcher.do(one)
 
-    async def _take_lane(self) -> None:
-        if not self._lanes.locked():
-            await self._lanes.acquire()
+    async def _take_slot(self) -> None:
+        if not self._slots.locked():
+            await self._slots.acquire()
             return
         try:
             async with asyncio.timeout(SLOT_WAIT_S):
-                await self._lanes.acquire()
+                await self._slots.acquire()
         except TimeoutError:
             raise Unavailable(
                 "too many requests wait for the database; try again", retry_after_s=RETRY_AFTER_S

@@ -8,7 +8,7 @@ import gc
 YOUNG_MAX = 5_000
 
 
-def settle() -> None:
+def tune_gc() -> None:
     """Called after start-up: objects that exist now are never collected again."""
     gc.collect()
     gc.freeze()

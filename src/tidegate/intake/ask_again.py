@@ -11,17 +11,17 @@ from tidegate.infra.db import Database
 from tidegate.money_return import store as returns
 from tidegate.refund import store as refunds
 
-_HASTEN = {"refund": refunds.hasten, "return": returns.hasten}
+_POLL_NOW = {"refund": refunds.poll_now, "return": returns.poll_now}
 
 
 async def ask(
     db: Database, kind: str, business_id: str, reference: str, *, rail: str, by: Actor, now: datetime
 ) -> None:
     """The worker asks within seconds. Of a refund, `reference` is that of the part that goes by the rail."""
-    hasten = _HASTEN.get(kind)
-    if hasten is None:
+    poll_now = _POLL_NOW.get(kind)
+    if poll_now is None:
         raise NotFound("there is nothing at this address")
     async with db.transaction() as tx:
-        if not await hasten(tx, business_id, reference, rail=rail, now=now):
+        if not await poll_now(tx, business_id, reference, rail=rail, now=now):
             raise Conflict("this has ended, or is not of this rail; look again")
         await audit.insert(tx, business_id, by, action=f"{kind}.asked", subject=reference, details={}, now=now)

@@ -32,13 +32,13 @@ from tidegate.payment.decide import IncomingTransfer, WrongCurrency
 from tidegate.payment.destination_store import Destination
 from tidegate.rail.deps import PaymentDeps
 from tidegate.rail.event import (
-    AskAbout,
-    Asked,
     AttemptOutcome,
     CreditReversed,
     DisputeChanged,
     MoneyArrived,
     Notification,
+    PollRequested,
+    PollSubject,
     RailEvent,
     RawNotification,
     ReturnConfirmed,
@@ -111,8 +111,8 @@ async def _record(deps: PaymentDeps, event: RailEvent, ref: NotificationRef, clo
             await _return_ended(deps, event, ref, clock.now_of(event.business_id))
         case DisputeChanged():
             await _dispute_changed(deps, event, ref, clock.now())
-        case AskAbout():
-            await _hasten(deps, event, ref, clock.now_of(event.business_id))
+        case PollRequested():
+            await _poll_now(deps, event, ref, clock.now_of(event.business_id))
 
 
 async def _attempt_ended(deps: PaymentDeps, outcome: AttemptOutcome, ref: NotificationRef, now: datetime) -> None:
@@ -253,16 +253,16 @@ async def _dispute_changed(deps: PaymentDeps, event: DisputeChanged, ref: Notifi
     await _note(deps, ref, "done" if is_known else "suspense", note, now)
 
 
-_HASTEN = {
-    Asked.ATTEMPT: sweep_store.hasten,
-    Asked.REFUND: refund_store.hasten,
-    Asked.RETURN: money_return_store.hasten,
+_POLL_NOW = {
+    PollSubject.ATTEMPT: sweep_store.poll_now,
+    PollSubject.REFUND: refund_store.poll_now,
+    PollSubject.RETURN: money_return_store.poll_now,
 }
 
 
-async def _hasten(deps: PaymentDeps, event: AskAbout, ref: NotificationRef, now: datetime) -> None:
+async def _poll_now(deps: PaymentDeps, event: PollRequested, ref: NotificationRef, now: datetime) -> None:
     async with deps.db.connection() as tx:
-        is_known = await _HASTEN[event.subject](tx, event.business_id, event.reference, rail=ref.rail, now=now)
+        is_known = await _POLL_NOW[event.subject](tx, event.business_id, event.reference, rail=ref.rail, now=now)
     note = None if is_known else f"no {event.subject} has the reference {event.reference}"
     await _note(deps, ref, "done", note, now)
 

@@ -8,13 +8,20 @@ from tidegate.audit import store as audit
 from tidegate.audit.model import Actor
 from tidegate.core.errors import NotFound
 from tidegate.core.ids import PLATFORM_BUSINESS_ID
-from tidegate.infra.also import Also, nothing_else
 from tidegate.infra.db import Database
+from tidegate.infra.same_transaction import InSameTransaction, nothing_else
 from tidegate.intake import store
 
 
 async def close(
-    db: Database, rail: str, notification_id: str, *, note: str, by: Actor, now: datetime, also: Also = nothing_else
+    db: Database,
+    rail: str,
+    notification_id: str,
+    *,
+    note: str,
+    by: Actor,
+    now: datetime,
+    also: InSameTransaction = nothing_else,
 ) -> str:
     """Books nothing: what the rail then says comes as a notification of its own."""
     async with db.transaction() as tx:

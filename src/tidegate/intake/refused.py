@@ -7,7 +7,7 @@ from starlette.types import Scope
 
 from tidegate.core.clock import monotonic_s
 from tidegate.infra.http.client import client_of
-from tidegate.infra.http.limit import Allowance, Limiter
+from tidegate.infra.http.request_limit import Allowance, Limiter
 from tidegate.infra.telemetry import Meter
 
 # Per client address. Signed notifications are never limited.

@@ -12,8 +12,8 @@ from tidegate.collection import settle as inflow
 from tidegate.collection import store as collection_store
 from tidegate.core.clock import Clock
 from tidegate.core.errors import NotFound
-from tidegate.infra.also import Also, nothing_else
 from tidegate.infra.leased_work import RoundResult
+from tidegate.infra.same_transaction import InSameTransaction, nothing_else
 from tidegate.ledger import postings
 from tidegate.money_return import commands as money_return
 from tidegate.money_return import store
@@ -61,7 +61,7 @@ async def confirm(
 
 async def end_by_hand(
     deps: PaymentDeps, business_id: str, reference: str, *, note: str, by: Actor, now: datetime,
-    also: Also = nothing_else,
+    also: InSameTransaction = nothing_else,
 ) -> str:  # fmt: skip
     """The operator has paid it back by another way, and says how: booked as if the rail had confirmed it."""
     async with deps.db.transaction() as tx:

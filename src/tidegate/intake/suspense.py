@@ -23,8 +23,8 @@ from tidegate.core import ids
 from tidegate.core.errors import Conflict, NotFound, Unavailable
 from tidegate.dispute import commands as dispute
 from tidegate.dispute.store import DisputedMoney
-from tidegate.infra.also import Also, nothing_else
 from tidegate.infra.db import StaleChange, Tx
+from tidegate.infra.same_transaction import InSameTransaction, nothing_else
 from tidegate.intake import suspense_store as store
 from tidegate.intake.model import SuspenseDecision, SuspenseReceipt
 from tidegate.ledger import postings
@@ -47,7 +47,7 @@ Write = Callable[[Tx, SuspenseReceipt, SuspenseDecision], Awaitable[None]]
 
 async def assign_to_payment(
     deps: PaymentDeps, receipt_id: int, *, business_id: str, reference: str, note: str, by: Actor, now: datetime,
-    also: Also = nothing_else,
+    also: InSameTransaction = nothing_else,
 ) -> SuspenseDecision:  # fmt: skip
     """`reference` is the payment's pay code or merchant reference."""
     async with deps.db.connection() as tx:
@@ -69,7 +69,7 @@ async def assign_to_payment(
 
 async def assign_to_account(
     deps: PaymentDeps, receipt_id: int, *, business_id: str, account_id: str, note: str, by: Actor, now: datetime,
-    also: Also = nothing_else,
+    also: InSameTransaction = nothing_else,
 ) -> SuspenseDecision:  # fmt: skip
     async with deps.db.connection() as tx:
         known = ACCOUNT_ID.fullmatch(account_id) and await account_store.find(tx, business_id, account_id)
@@ -87,7 +87,7 @@ async def assign_to_account(
 
 async def send_back(
     deps: PaymentDeps, receipt_id: int, *, note: str, by: Actor, now: datetime,
-    also: Also = nothing_else,
+    also: InSameTransaction = nothing_else,
 ) -> SuspenseDecision:  # fmt: skip
     """To the payer, by the rail that it came by; the worker asks the rail."""
 
@@ -100,7 +100,7 @@ async def send_back(
 
 
 async def close(
-    deps: PaymentDeps, receipt_id: int, *, note: str, by: Actor, now: datetime, also: Also = nothing_else
+    deps: PaymentDeps, receipt_id: int, *, note: str, by: Actor, now: datetime, also: InSameTransaction = nothing_else
 ) -> SuspenseDecision:
     """It was settled outside, such as by hand at the bank: it leaves the books."""
 
@@ -119,7 +119,7 @@ def _wanted(
 
 
 async def _decide(
-    deps: PaymentDeps, receipt_id: int, wanted: SuspenseDecision, write: Write, *, by: Actor, also: Also
+    deps: PaymentDeps, receipt_id: int, wanted: SuspenseDecision, write: Write, *, by: Actor, also: InSameTransaction
 ) -> SuspenseDecision:
     if not 0 < receipt_id <= RECEIPT_ID_MAX:
         raise _unknown(receipt_id)

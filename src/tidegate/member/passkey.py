@@ -27,7 +27,7 @@ from webauthn.helpers.structs import (
 
 from tidegate.core.errors import Conflict, Invalid, NotFound, Problem
 from tidegate.infra.db import Tx
-from tidegate.infra.page.site import Site
+from tidegate.infra.page.public_url import PublicUrl
 from tidegate.member import challenge, factor, passkey_store, session_store, store
 from tidegate.member.model import (
     PASSKEY_NAME_CHARS_MAX,
@@ -38,7 +38,7 @@ from tidegate.member.model import (
     hash_of_code,
     new_recovery_codes,
 )
-from tidegate.member.sign_in import SignedIn, SignIn, Visit
+from tidegate.member.sign_in import SignedIn, SignIn, SignInRequest
 
 ANSWER_CHARS_MAX = 16_384
 WRONG_PASSKEY = "This passkey was not accepted. Reload the page and try again, or use your password."
@@ -48,7 +48,7 @@ LAST_FACTOR = "your role needs a second factor, and this is the last one; set up
 @dataclass(frozen=True)
 class Passkeys:
     sign_in: SignIn
-    site: Site
+    site: PublicUrl
     # Available once the database is open.
     key: Callable[[], bytes]
 
@@ -106,13 +106,13 @@ class Passkeys:
         async with self.sign_in.db.connection() as tx:
             return await passkey_store.list_of(tx, member.id)
 
-    async def enter(self, answer: str, visit: Visit) -> SignedIn:
+    async def enter(self, answer: str, request: SignInRequest) -> SignedIn:
         """Signs in without a password; nothing more has to be shown."""
         async with self.sign_in.db.transaction() as tx:
             member = await self._verified(tx, answer, self._scope_to_enter, None)
             if not await self.sign_in.may_enter(tx, member):
                 raise _wrong()
-            return await self.sign_in.open(tx, member, visit, is_complete=True)
+            return await self.sign_in.open(tx, member, request, is_complete=True)
 
     async def show(self, session: MemberSession, answer: str, scope: str) -> str:
         """As second factor, or as fresh proof. The new session id."""

@@ -18,7 +18,7 @@ JUDGED_CHARS_MAX = 72
 SCORE_MIN = 3
 _hasher = PasswordHasher(time_cost=3, memory_cost=65_536, parallelism=4)
 # Compared with when the address is unknown, so that an unknown one takes as long as a known one.
-_NOBODY = "$argon2id$v=19$m=65536,t=3,p=4$MDEyMzQ1Njc4OWFiY2RlZg$WgS0KPjAjq0Lm0QwNN5rfvDZDCA5Iq5qBbr1ioPGWsA"
+_DUMMY_HASH = "$argon2id$v=19$m=65536,t=3,p=4$MDEyMzQ1Njc4OWFiY2RlZg$WgS0KPjAjq0Lm0QwNN5rfvDZDCA5Iq5qBbr1ioPGWsA"
 
 
 class PasswordHashing:
@@ -38,7 +38,7 @@ class PasswordHashing:
 
 def _verify(password_hash: str | None, password: str) -> bool:
     try:
-        _hasher.verify(password_hash or _NOBODY, password[:CHARS_MAX])
+        _hasher.verify(password_hash or _DUMMY_HASH, password[:CHARS_MAX])
     except (VerificationError, InvalidHashError):
         return False
     return password_hash is not None

@@ -31,7 +31,7 @@ class Permission(StrEnum):
     EXPORT = "export lists"
     EXPORT_MANY = "export more than 10,000 rows"
     SHARE_VIEWS = "share views with the team"
-    DISABLE_PAYMENT = "create and disable payments"
+    MANAGE_PAYMENTS = "create and disable payments"
     SEND_RECEIPT = "send receipts and share cases"
     REFUND = "refund up to the limit"
     REFUND_ABOVE = "refund above the limit"
@@ -59,7 +59,7 @@ _TABLE = {
     Permission.EXPORT:             "yy-y--",
     Permission.EXPORT_MANY:        "ss-s--",
     Permission.SHARE_VIEWS:        "yy-y--",
-    Permission.DISABLE_PAYMENT:    "yyyyy-",
+    Permission.MANAGE_PAYMENTS:    "yyyyy-",
     Permission.SEND_RECEIPT:       "yy-yy-",
     Permission.REFUND:             "ss-s2-",
     Permission.REFUND_ABOVE:       "22-22-",

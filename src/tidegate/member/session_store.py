@@ -86,7 +86,7 @@ async def note_seen(tx: Tx, token_hash: bytes, *, now: datetime) -> None:
     await tx.execute("UPDATE member_session SET seen_at = $2 WHERE token_hash = $1", token_hash, now)
 
 
-async def raise_up(tx: Tx, token_hash: bytes, new_hash: bytes, *, now: datetime) -> bool:
+async def step_up(tx: Tx, token_hash: bytes, new_hash: bytes, *, now: datetime) -> bool:
     """After a factor was shown: under a new id, so that one that was seen before is worth nothing."""
     done = await tx.fetchval(
         """

@@ -12,7 +12,7 @@ from tidegate.core.ids import PLATFORM_BUSINESS_ID
 from tidegate.infra.db import Database, Tx
 from tidegate.infra.vault import Vault
 from tidegate.mail import store as mail
-from tidegate.member import factor, limit, message, password, session_store, store, totp
+from tidegate.member import factor, message, password, session_store, sign_in_limit, store, totp
 from tidegate.member.model import (
     BROWSER_CHARS_MAX,
     FACTOR_FAILURES_MAX,
@@ -40,12 +40,12 @@ RESET = "reset"
 MayEnter = Callable[[Tx, Member], Awaitable[bool]]
 
 
-async def everybody(_tx: Tx, _member: Member) -> bool:
+async def allow_all(_tx: Tx, _member: Member) -> bool:
     return True
 
 
 @dataclass(frozen=True)
-class Visit:
+class SignInRequest:
     """The address and browser of a sign-in."""
 
     browser: str
@@ -74,40 +74,42 @@ class SignIn:
     clock: SystemClock = field(default_factory=SystemClock)
     realm: Realm = DASHBOARD
     # Who has no business here is refused with the same words as a wrong password.
-    may_enter: MayEnter = everybody
+    may_enter: MayEnter = allow_all
 
-    async def with_password(self, email: str, given: str, visit: Visit) -> SignedIn:
+    async def with_password(self, email: str, given: str, request: SignInRequest) -> SignedIn:
         try:
             email = email_in(email)
         except Invalid:
             email = ""
-        device_hash = hash_of_token(visit.device) if visit.device else None
+        device_hash = hash_of_token(request.device) if request.device else None
         async with self.db.connection() as tx:
             found = await store.find_by_email(tx, email)
             is_let_in = found is not None and await self.may_enter(tx, found[0])
             is_known = device_hash is not None and await store.is_known_device(tx, email, device_hash)
-        subject = limit.DEVICE.of(device_hash.hex()) if device_hash and is_known else limit.ACCOUNT.of(email)
-        await limit.take(self.db, [subject, *limit.of_address(visit.address)], now=self.clock.now())
+        subject = (
+            sign_in_limit.DEVICE.of(device_hash.hex()) if device_hash and is_known else sign_in_limit.ACCOUNT.of(email)
+        )
+        await sign_in_limit.take(self.db, [subject, *sign_in_limit.of_address(request.address)], now=self.clock.now())
         kept = found[1].password_hash if found and is_let_in else None
         if not await self.hashing.verify(kept, given) or found is None or kept is None:
             raise Invalid(Problem("password", WRONG))
-        await limit.forget(self.db, subject)
+        await sign_in_limit.forget(self.db, subject)
         if password.needs_rehash(kept):
             async with self.db.connection() as tx:
                 await store.set_password(tx, found[0].id, await self.hashing.hash(given))
         async with self.db.transaction() as tx:
             member = await factor.drop_due(tx, found[0], now=self.clock.now())
-            return await self.open(tx, member, visit)
+            return await self.open(tx, member, request)
 
     async def open(
-        self, tx: Tx, member: Member, visit: Visit, *, is_complete: bool = False, viewed: str | None = None
+        self, tx: Tx, member: Member, request: SignInRequest, *, is_complete: bool = False, viewed: str | None = None
     ) -> SignedIn:
         """A new session; complete where nothing more has to be shown."""
         now, token = self.clock.now(), new_token()
-        device = visit.device if visit.device and hash_of_token(visit.device) else new_token()
+        device = request.device if request.device and hash_of_token(request.device) else new_token()
         await session_store.insert(
-            tx, _hash(token), member, is_complete=is_complete, browser=visit.browser[:BROWSER_CHARS_MAX],
-            address=visit.address, now=now, realm=self.realm,
+            tx, _hash(token), member, is_complete=is_complete, browser=request.browser[:BROWSER_CHARS_MAX],
+            address=request.address, now=now, realm=self.realm,
             viewed_business=viewed,
         )  # fmt: skip
         await store.note_device(tx, member.id, _hash(device), devices_max=DEVICES_MAX, now=now)
@@ -132,12 +134,12 @@ class SignIn:
 
     async def second_factor(self, session: MemberSession, code: str) -> str:
         """The new session id. After a few wrong ones it begins from the password again, and ever slower."""
-        subject = limit.FACTOR.of(session.member.id)
-        await limit.take(self.db, [subject], now=self.clock.now())
+        subject = sign_in_limit.FACTOR.of(session.member.id)
+        await sign_in_limit.take(self.db, [subject], now=self.clock.now())
         async with self.db.transaction() as tx:
             token = await self.raised(tx, session) if await self._is_right_code(tx, session.member, code) else None
         if token is not None:
-            await limit.forget(self.db, subject)
+            await sign_in_limit.forget(self.db, subject)
             return token
         await self._count_wrong(session)
         raise Invalid(Problem("code", WRONG_CODE))
@@ -150,21 +152,21 @@ class SignIn:
 
     async def confirm(self, member: Member, given: str) -> None:
         """By the password or a code. Raises Invalid. Codes are guessed no faster than passwords."""
-        subject = limit.STEP_UP.of(member.id)
-        await limit.take(self.db, [subject], now=self.clock.now())
+        subject = sign_in_limit.STEP_UP.of(member.id)
+        await sign_in_limit.take(self.db, [subject], now=self.clock.now())
         async with self.db.transaction() as tx:
             is_right = member.has_second_factor and await self._is_right_code(tx, member, given)
         if not is_right and not await self._is_password(member, given):
             raise Invalid(Problem("factor", "That is neither your password nor a valid code."))
-        await limit.forget(self.db, subject)
+        await sign_in_limit.forget(self.db, subject)
 
     async def confirm_password(self, member: Member, given: str) -> None:
         """Raises Invalid."""
-        subject = limit.STEP_UP.of(member.id)
-        await limit.take(self.db, [subject], now=self.clock.now())
+        subject = sign_in_limit.STEP_UP.of(member.id)
+        await sign_in_limit.take(self.db, [subject], now=self.clock.now())
         if not await self._is_password(member, given):
             raise Invalid(Problem("old", "That is not your password."))
-        await limit.forget(self.db, subject)
+        await sign_in_limit.forget(self.db, subject)
 
     async def _is_password(self, member: Member, given: str) -> bool:
         async with self.db.connection() as tx:
@@ -181,7 +183,7 @@ class SignIn:
     async def raised(self, tx: Tx, session: MemberSession) -> str:
         """The new session id, after a factor was shown."""
         token = new_token()
-        if not await session_store.raise_up(tx, session.token_hash, _hash(token), now=self.clock.now()):
+        if not await session_store.step_up(tx, session.token_hash, _hash(token), now=self.clock.now()):
             raise NotFound("you are signed out; sign in again")
         return token
 
@@ -257,7 +259,7 @@ class SignIn:
         email = email_in(email)
         now, token = self.clock.now(), new_token()
         try:
-            await limit.take(self.db, [limit.RESET.of(email)], now=now)
+            await sign_in_limit.take(self.db, [sign_in_limit.RESET.of(email)], now=now)
         except RateLimited:
             return  # The page is the same whether or not the address is known.
         async with self.db.transaction() as tx:
@@ -290,21 +292,21 @@ class SignIn:
             await session_store.delete_others(tx, member.id, None)
             await self.tell(tx, member, "your password was changed", self.clock.now())
 
-    async def enter(self, token: str, visit: Visit) -> SignedIn:
+    async def enter(self, token: str, request: SignInRequest) -> SignedIn:
         member = await self.find_link(token, self.realm.enter)
         async with self.db.transaction() as tx:
             if await store.spend_link(tx, _hash(token), purpose=self.realm.enter, now=self.clock.now()) is None:
                 raise NotFound(NO_LINK)
-            return await self.open(tx, member, visit, is_complete=True)
+            return await self.open(tx, member, request, is_complete=True)
 
-    async def view(self, token: str, visit: Visit) -> SignedIn:
+    async def view(self, token: str, request: SignInRequest) -> SignedIn:
         """A session of the staff that looks at one business."""
         member = await self.find_link(token, VIEW)
         async with self.db.transaction() as tx:
             business_id = await store.find_viewed(tx, _hash(token))
             if await store.spend_link(tx, _hash(token), purpose=VIEW, now=self.clock.now()) is None:
                 raise NotFound(NO_LINK)
-            return await self.open(tx, member, visit, is_complete=True, viewed=business_id)
+            return await self.open(tx, member, request, is_complete=True, viewed=business_id)
 
     async def tell(self, tx: Tx, member: Member, what: str, now: datetime) -> None:
         await mail.insert(tx, PLATFORM_BUSINESS_ID, message.changed(member.email, what=what), now=now)

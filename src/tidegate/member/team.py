@@ -11,8 +11,8 @@ from tidegate.audit.model import Actor
 from tidegate.core import ids
 from tidegate.core.clock import SystemClock
 from tidegate.core.errors import AccessDenied, Conflict, Invalid, NotFound, Problem
-from tidegate.infra.also import Also, nothing_else
 from tidegate.infra.db import Database, Tx
+from tidegate.infra.same_transaction import InSameTransaction, nothing_else
 from tidegate.mail import store as mail
 from tidegate.member import factor, message, password, session_store, store, team_store
 from tidegate.member.model import (
@@ -27,7 +27,7 @@ from tidegate.member.model import (
     new_token,
 )
 from tidegate.member.permission import Role, roles_given_by
-from tidegate.member.sign_in import WRONG, SignedIn, SignIn, Visit
+from tidegate.member.sign_in import WRONG, SignedIn, SignIn, SignInRequest
 from tidegate.member.team_store import InvitedTo
 from tidegate.merchant import store as merchants
 
@@ -88,14 +88,14 @@ class Team:
             known = await store.find_by_email(tx, found.invitation.email)
         return found, known is not None and known[0].has_password
 
-    async def accept(self, token: str, name: str, given: str, visit: Visit) -> tuple[SignedIn, str]:
+    async def accept(self, token: str, name: str, given: str, request: SignInRequest) -> tuple[SignedIn, str]:
         """Signs in, and says at which business. Who has a password gives it; who has none chooses one."""
         invited, is_known = await self.look_at(token)
         email = invited.invitation.email
         if is_known:
-            signed_in = await self.sign_in.with_password(email, given, visit)
+            signed_in = await self.sign_in.with_password(email, given, request)
             async with self.db.transaction() as tx:
-                await self._join(tx, invited, signed_in.member, visit)
+                await self._join(tx, invited, signed_in.member, request)
             return signed_in, invited.business_code
         name = name_in(name)
         words = [email, name, invited.business_name]
@@ -107,10 +107,10 @@ class Team:
             )  # fmt: skip
             if member is None:
                 raise Invalid(Problem("password", WRONG))
-            await self._join(tx, invited, member, visit)
-            return await self.sign_in.open(tx, member, visit), invited.business_code
+            await self._join(tx, invited, member, request)
+            return await self.sign_in.open(tx, member, request), invited.business_code
 
-    async def _join(self, tx: Tx, invited: InvitedTo, member: Member, visit: Visit) -> None:
+    async def _join(self, tx: Tx, invited: InvitedTo, member: Member, request: SignInRequest) -> None:
         invitation = invited.invitation
         if not await team_store.end_invitation(tx, invitation, "accepted"):
             raise NotFound(NO_INVITATION)
@@ -119,7 +119,9 @@ class Team:
             business_id=invitation.business_id, business_code=invited.business_code,
             business_name=invited.business_name, role=invitation.role,
         )  # fmt: skip
-        await self._note(tx, at, _by(member, visit.address), "team.joined", subject=member.email, role=invitation.role)
+        await self._note(
+            tx, at, _by(member, request.address), "team.joined", subject=member.email, role=invitation.role
+        )
 
     async def change_role(self, by: Member, at: Membership, person_id: str, role: str, *, origin: str) -> None:
         wanted = role_in(role)
@@ -194,7 +196,7 @@ def _refuse_above(own: Role, wanted: Role) -> None:
 
 async def invite_owner(
     db: Database, base_url: str, business_id: str, email: str, *, by: Actor = audit_model.OPERATOR,
-    also: Also = nothing_else,
+    also: InSameTransaction = nothing_else,
 ) -> str:  # fmt: skip
     """By the operator: how a business gets its first person."""
     email, now, token = email_in(email), SystemClock().now(), new_token()
@@ -220,7 +222,7 @@ async def invite_owner(
 
 
 async def reset_factors_of(
-    db: Database, email: str, *, by: Actor = audit_model.OPERATOR, also: Also = nothing_else
+    db: Database, email: str, *, by: Actor = audit_model.OPERATOR, also: InSameTransaction = nothing_else
 ) -> datetime:
     """By the operator: of any member, also of an owner. They end a day later, and mail tells at once. The audit log
     of each of their businesses tells.

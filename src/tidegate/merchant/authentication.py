@@ -9,14 +9,14 @@ from starlette.types import Scope
 from tidegate.core import ids
 from tidegate.core.errors import AccessDenied, RateLimited, Unauthenticated
 from tidegate.infra.http.client import client_of
-from tidegate.infra.http.limit import Allowance, Limiter
 from tidegate.infra.http.operation import Credentials, Headers
+from tidegate.infra.http.request_limit import Allowance, Limiter
 from tidegate.infra.rate_limit import RateLimit
 from tidegate.merchant.key_cache import KeyCache
 from tidegate.merchant.key_use import KeyUses
 from tidegate.merchant.model import ApiKey, Caller, KeyKind
 
-ANYBODY = Credentials()
+NO_CREDENTIALS = Credentials()
 SECRET_KEY = Credentials(("api-key",))
 SECRET_AND_PUBLIC_KEY = Credentials(("api-key", "x-pub-key"))
 SECRET_KEY_AND_BUSINESS = Credentials(("api-key", "x-business-id"))
@@ -34,7 +34,7 @@ class Authenticator:
         self._unknown_keys = unknown_keys
 
     async def authenticate(self, credentials: Credentials, headers: Headers, scope: Scope) -> Caller | None:
-        if credentials is ANYBODY:
+        if credentials is NO_CREDENTIALS:
             return None
         key = headers.one(b"api-key") or ""
         caller = self._key_cache.recall(key, KeyKind.SECRET) or await self._ask(

@@ -13,8 +13,8 @@ from tidegate.core.errors import Conflict, Invalid, NotFound, Problem
 from tidegate.core.fee import FeeRule
 from tidegate.core.method import Priced
 from tidegate.core.money import Currency
-from tidegate.infra.also import Also, nothing_else
 from tidegate.infra.db import Database, Tx
+from tidegate.infra.same_transaction import InSameTransaction, nothing_else
 from tidegate.merchant import store
 from tidegate.merchant.key_terms import ALL_RIGHTS, KeyTerms
 from tidegate.merchant.logo import logo_from
@@ -75,7 +75,7 @@ async def get(db: Database, business_id: str) -> Business:
 
 async def change(
     db: Database, business_id: str, changes: dict[str, Any], *, now: datetime, by: Actor = OPERATOR,
-    also: Also = nothing_else, why: str | None = None,
+    also: InSameTransaction = nothing_else, why: str | None = None,
 ) -> Business:  # fmt: skip
     """With its row in the audit trail: before → after, and why."""
     async with db.transaction() as tx:
@@ -201,7 +201,7 @@ async def revoke_key(db: Database, business_id: str, key_id: int, *, by: Actor =
 
 async def set_fee_rule(
     db: Database, business_id: str, *, currency: Currency, method: Priced, rule: FeeRule, now: datetime,
-    by: Actor = OPERATOR, also: Also = nothing_else,
+    by: Actor = OPERATOR, also: InSameTransaction = nothing_else,
 ) -> FeeRule:  # fmt: skip
     """A fee rule of this business, for payments from now on."""
     async with db.transaction() as tx:

@@ -18,7 +18,7 @@ POLL_EVERY_S = 0.3
 TRUSTED_FOR_S = 0.9
 REMEMBERED_MAX = 50_000
 UNKNOWN_MAX = 10_000
-_NOBODY = bytes(32)
+_DUMMY_HASH = bytes(32)
 
 
 class KeyCache:
@@ -64,7 +64,7 @@ class KeyCache:
 
     def _checked(self, found: Caller | None, key_hash: bytes, kind: KeyKind) -> Caller | None:
         # Unknown keys take the same path, so that the time reveals nothing.
-        is_same = hmac.compare_digest(found.key.key_hash if found else _NOBODY, key_hash)
+        is_same = hmac.compare_digest(found.key.key_hash if found else _DUMMY_HASH, key_hash)
         if found is None or not is_same:
             return None
         is_valid = found.key.is_lasting or found.key.is_valid_at(self._clock.now_of(found.business.id))

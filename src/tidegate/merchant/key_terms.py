@@ -28,7 +28,7 @@ class KeyTerms(msgspec.Struct, frozen=True, kw_only=True):
 ALL_RIGHTS = KeyTerms()
 
 
-class KeyWish(msgspec.Struct, frozen=True, kw_only=True):
+class KeyRequest(msgspec.Struct, frozen=True, kw_only=True):
     """As it was typed. `refund_max` is in major units, by currency; empty for no limit."""
 
     name: str
@@ -38,44 +38,44 @@ class KeyWish(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: datetime | None = None
 
 
-def terms_of(wish: KeyWish, *, now: datetime) -> KeyTerms:
+def terms_of(request: KeyRequest, *, now: datetime) -> KeyTerms:
     """Raises Invalid with everything that is wrong."""
-    problems = tuple(_problems(wish, now))
+    problems = tuple(_problems(request, now))
     if problems:
         raise Invalid(*problems)
-    limits = {Currency(code): major * Currency(code).minor_per_major for code, major in wish.refund_max.items()}
+    limits = {Currency(code): major * Currency(code).minor_per_major for code, major in request.refund_max.items()}
     return KeyTerms(
-        name=wish.name,
-        scopes=frozenset(KeyScope(scope) for scope in wish.scopes),
-        networks=tuple(ip_network(address, strict=False) for address in wish.addresses),
+        name=request.name,
+        scopes=frozenset(KeyScope(scope) for scope in request.scopes),
+        networks=tuple(ip_network(address, strict=False) for address in request.addresses),
         refund_max=limits or None,
-        expires_at=wish.expires_at,
+        expires_at=request.expires_at,
     )
 
 
-def _problems(wish: KeyWish, now: datetime) -> Iterator[Problem]:
+def _problems(request: KeyRequest, now: datetime) -> Iterator[Problem]:
     try:
-        PersonName.parse(wish.name)
+        PersonName.parse(request.name)
     except ValueError as error:
         yield Problem("name", str(error))
     known = [scope.value for scope in KeyScope]
-    if not wish.scopes or any(scope not in known for scope in wish.scopes):
+    if not request.scopes or any(scope not in known for scope in request.scopes):
         yield Problem("scopes", f"must be one or more of {', '.join(known)}")
-    if len(wish.addresses) > NETWORKS_MAX:
+    if len(request.addresses) > NETWORKS_MAX:
         yield Problem("addresses", f"must be at most {NETWORKS_MAX}")
-    for address in wish.addresses[:NETWORKS_MAX]:
+    for address in request.addresses[:NETWORKS_MAX]:
         if not _is_network(address):
             yield Problem("addresses", "must be addresses or networks such as 203.0.113.7 or 203.0.113.0/24")
             break
-    yield from _limit_problems(wish)
-    if wish.expires_at is not None and wish.expires_at <= now:
+    yield from _limit_problems(request)
+    if request.expires_at is not None and request.expires_at <= now:
         yield Problem("expiresAt", "must be in the future")
 
 
-def _limit_problems(wish: KeyWish) -> Iterator[Problem]:
-    if wish.refund_max and KeyScope.REFUND not in wish.scopes:
+def _limit_problems(request: KeyRequest) -> Iterator[Problem]:
+    if request.refund_max and KeyScope.REFUND not in request.scopes:
         yield Problem("refundMax", "needs the scope refund")
-    for code, major in wish.refund_max.items():
+    for code, major in request.refund_max.items():
         if code not in Currency.__members__:
             yield Problem("refundMax", f"must name currencies such as {next(iter(Currency)).value}")
         elif not 0 <= major <= REFUND_MAX_MAJOR:

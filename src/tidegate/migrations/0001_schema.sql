@@ -364,7 +364,7 @@ CREATE TABLE card_pause (
     lifted_by   text,
     lifted_at   timestamptz,
     CONSTRAINT card_pause_pk PRIMARY KEY (business_id, id),
-    CONSTRAINT card_pause_is_lifted_by_somebody CHECK ((lifted_at IS NULL) = (lifted_by IS NULL))
+    CONSTRAINT card_pause_is_lifted_by_an_actor CHECK ((lifted_at IS NULL) = (lifted_by IS NULL))
 );
 COMMENT ON TABLE card_pause IS 'Since when a business takes no cards, because strangers try them out there; and who lifted it.';
 CREATE UNIQUE INDEX card_pause_one_open ON card_pause (business_id) WHERE lifted_at IS NULL;
@@ -382,7 +382,7 @@ CREATE TABLE rail_pause (
     lifted_at   timestamptz,
     CONSTRAINT rail_pause_pk PRIMARY KEY (business_id, id),
     CONSTRAINT rail_pause_is_of_the_platform CHECK (business_id = '000000000000000000000000'),
-    CONSTRAINT rail_pause_is_lifted_by_somebody CHECK ((lifted_at IS NULL) = (lifted_by IS NULL))
+    CONSTRAINT rail_pause_is_lifted_by_an_actor CHECK ((lifted_at IS NULL) = (lifted_by IS NULL))
 );
 COMMENT ON TABLE rail_pause IS 'Since when no new payment goes by a rail and its refunds and returns wait, because an operator paused it; and who lifted it.';
 CREATE UNIQUE INDEX rail_pause_one_open ON rail_pause (business_id, rail) WHERE lifted_at IS NULL;
@@ -738,7 +738,7 @@ CREATE TABLE approval (
     subject         text        NOT NULL,
     subject_version bigint      NOT NULL,
     arguments       jsonb       NOT NULL,
-    why             text        NOT NULL,
+    reason          text        NOT NULL,
     asked_by        text        NOT NULL CONSTRAINT approval_asked_by_fk REFERENCES person (id),
     asked_at        timestamptz NOT NULL,
     expires_at      timestamptz NOT NULL,
@@ -758,7 +758,7 @@ COMMENT ON TABLE approval IS 'What one person asks for and another one allows: a
 COMMENT ON COLUMN approval.realm IS 'Who decides: the people of the business, or the operator''s staff.';
 COMMENT ON COLUMN approval.outcome IS 'What running it made, such as the reference of a refund; or why it is void.';
 CREATE INDEX approval_open ON approval (business_id, id) WHERE status = 'open';
-CREATE UNIQUE INDEX approval_one_open_release ON approval (business_id, command, subject)
+CREATE UNIQUE INDEX approval_one_open_proposal ON approval (business_id, command, subject)
     WHERE status = 'open' AND realm = 'console';
 CREATE INDEX approval_of_staff ON approval (decided_at) WHERE realm = 'console';
 
@@ -1487,7 +1487,7 @@ CREATE TABLE attempt (
     details        jsonb       NOT NULL DEFAULT '{}',
     account_id     text,
     account_number text,
-    asks           integer     NOT NULL DEFAULT 0,
+    polls           integer     NOT NULL DEFAULT 0,
     next_poll_at    timestamptz,
     answers        integer     NOT NULL DEFAULT 0,
     resends        integer     NOT NULL DEFAULT 0,
@@ -1514,7 +1514,7 @@ CREATE UNIQUE INDEX attempt_one_success_per_payment ON attempt (business_id, pay
 CREATE INDEX attempt_by_account_number ON attempt (rail, account_number, id) WHERE account_number IS NOT NULL;
 CREATE INDEX attempt_by_account ON attempt (business_id, account_id) WHERE account_id IS NOT NULL;
 CREATE INDEX attempt_to_close ON attempt (expires_at) WHERE status = 'waiting' AND account_number IS NOT NULL;
-CREATE INDEX attempt_to_ask ON attempt (next_poll_at) WHERE next_poll_at IS NOT NULL;
+CREATE INDEX attempt_to_poll ON attempt (next_poll_at) WHERE next_poll_at IS NOT NULL;
 
 CREATE FUNCTION recent_attempts(p_business_id text, p_since timestamptz, p_most integer)
 RETURNS TABLE (rail text, method text, currency text, status text) LANGUAGE plpgsql STABLE AS $$
@@ -1564,7 +1564,7 @@ CREATE TABLE notification (
 );
 COMMENT ON TABLE notification IS 'What rails sent us, byte for byte, each acted on once. Quarantined ones contradict an earlier one.';
 COMMENT ON COLUMN notification.body IS 'NULL when it was erased at a payer''s request.';
-CREATE INDEX notification_to_look_at ON notification (received_at) WHERE state <> 'done';
+CREATE INDEX notification_not_done ON notification (received_at) WHERE state <> 'done';
 CREATE INDEX notification_by_age ON notification (received_at) WHERE state = 'done';
 
 CREATE TABLE receipt (
@@ -2128,7 +2128,7 @@ CREATE TABLE refund_leg (
     status         text        NOT NULL DEFAULT 'processing',
     failure        text,
     sent_as        text,
-    asks           integer     NOT NULL DEFAULT 0,
+    polls           integer     NOT NULL DEFAULT 0,
     next_poll_at    timestamptz,
     completed_at   timestamptz,
     CONSTRAINT refund_leg_pk PRIMARY KEY (business_id, reference),
@@ -2142,7 +2142,7 @@ COMMENT ON COLUMN refund_leg.fee_minor IS 'Its share of the fee that the merchan
 COMMENT ON COLUMN refund_leg.transaction_id IS 'Of the money that had come in; `sent_as` is that of the money that went out.';
 CREATE INDEX refund_leg_of_refund ON refund_leg (business_id, refund_id);
 CREATE INDEX refund_leg_of_transaction ON refund_leg (business_id, rail, transaction_id);
-CREATE INDEX refund_leg_to_ask ON refund_leg (next_poll_at) WHERE next_poll_at IS NOT NULL;
+CREATE INDEX refund_leg_to_poll ON refund_leg (next_poll_at) WHERE next_poll_at IS NOT NULL;
 
 GRANT SELECT, INSERT, UPDATE ON refund, refund_leg TO tidegate_app;
 
@@ -2320,20 +2320,20 @@ CREATE INDEX webhook_secret_of_endpoint ON webhook_secret (business_id, endpoint
 CREATE TABLE endpoint_state (
     business_id   text        NOT NULL,
     endpoint_id   text        NOT NULL,
-    look_at       timestamptz,
+    next_poll_at       timestamptz,
     full_at       timestamptz NOT NULL,
     failures      integer     NOT NULL DEFAULT 0,
     failing_since timestamptz,
     openings      integer     NOT NULL DEFAULT 0,
     open_until    timestamptz,
-    CONSTRAINT webhook_turn_pk PRIMARY KEY (business_id, endpoint_id),
-    CONSTRAINT webhook_turn_endpoint_fk
+    CONSTRAINT endpoint_state_pk PRIMARY KEY (business_id, endpoint_id),
+    CONSTRAINT endpoint_state_endpoint_fk
         FOREIGN KEY (business_id, endpoint_id) REFERENCES webhook_endpoint (business_id, id)
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE endpoint_state IS 'Health and rate of an endpoint, and when to look next whether something is due there. Endpoints are claimed one by one, so a long queue of one delays no other.';
 COMMENT ON COLUMN endpoint_state.full_at IS 'When its allowance of requests is full again.';
 COMMENT ON COLUMN endpoint_state.open_until IS 'Nothing is sent before; afterwards one delivery tries whether it is well again.';
-CREATE INDEX webhook_turn_to_look_at ON endpoint_state (look_at) WHERE look_at IS NOT NULL;
+CREATE INDEX endpoint_state_to_poll ON endpoint_state (next_poll_at) WHERE next_poll_at IS NOT NULL;
 
 CREATE SEQUENCE webhook_delivery_serial MINVALUE 0 MAXVALUE 1048575 CYCLE;
 
@@ -2410,16 +2410,16 @@ CREATE FUNCTION fan_out_events(p_business_id text, p_now timestamptz, p_limit in
 DECLARE
     v_now   timestamptz := time_of(p_business_id, p_now);
     v_event record;
-    v_turn  record;
+    v_endpoint  record;
     v_count integer := 0;
 BEGIN
-    -- In the common lock order of turns, and before any delivery is made.
+    -- In the common lock order of endpoint states, and before any delivery is made.
     PERFORM FROM endpoint_state WHERE business_id = p_business_id ORDER BY endpoint_id FOR UPDATE;
     FOR v_event IN
         SELECT id, type, reference, created_at FROM event
          WHERE business_id = p_business_id AND NOT is_fanned_out ORDER BY created_at LIMIT p_limit FOR UPDATE SKIP LOCKED
     LOOP
-        FOR v_turn IN
+        FOR v_endpoint IN
             SELECT endpoint.id FROM webhook_endpoint AS endpoint
              WHERE endpoint.business_id = p_business_id AND v_event.type = ANY (endpoint.events)
                AND endpoint.status = 'enabled' AND endpoint.deleted_at IS NULL
@@ -2428,11 +2428,11 @@ BEGIN
         LOOP
             INSERT INTO webhook_delivery (business_id, id, endpoint_id, event_id, event_type, reference, priority, due_at,
                                           created_at)
-            VALUES (p_business_id, new_webhook_delivery_id(v_now), v_turn.id, v_event.id, v_event.type,
+            VALUES (p_business_id, new_webhook_delivery_id(v_now), v_endpoint.id, v_event.id, v_event.type,
                     v_event.reference, 0, v_now, v_now)
                 ON CONFLICT ON CONSTRAINT webhook_delivery_one_per_event_and_endpoint DO NOTHING;
-            UPDATE endpoint_state SET look_at = least(look_at, v_now)
-             WHERE business_id = p_business_id AND endpoint_id = v_turn.id;
+            UPDATE endpoint_state SET next_poll_at = least(next_poll_at, v_now)
+             WHERE business_id = p_business_id AND endpoint_id = v_endpoint.id;
         END LOOP;
         UPDATE event SET is_fanned_out = true WHERE business_id = p_business_id AND id = v_event.id;
         v_count := v_count + 1;
@@ -2447,7 +2447,7 @@ CREATE FUNCTION claim_deliveries(
 ) RETURNS json LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
     v_now       timestamptz := time_of(p_business_id, p_now);
-    v_turn      record;
+    v_endpoint      record;
     v_due       record;
     v_leased    record;
     v_secrets   text[];
@@ -2461,31 +2461,31 @@ DECLARE
     v_full_at   timestamptz;
     v_claimed   json[] := '{}';
 BEGIN
-    FOR v_turn IN
-        SELECT turn.endpoint_id, greatest(turn.full_at, v_now) AS full_at, turn.open_until, endpoint.url,
+    FOR v_endpoint IN
+        SELECT state.endpoint_id, greatest(state.full_at, v_now) AS full_at, state.open_until, endpoint.url,
                endpoint.rate_per_second, endpoint.status = 'enabled' AND endpoint.deleted_at IS NULL AS is_wanted
-          FROM endpoint_state AS turn
-          JOIN webhook_endpoint AS endpoint ON endpoint.business_id = turn.business_id AND endpoint.id = turn.endpoint_id
-         WHERE turn.business_id = p_business_id AND turn.look_at <= v_now
-         ORDER BY turn.endpoint_id FOR UPDATE OF turn SKIP LOCKED
+          FROM endpoint_state AS state
+          JOIN webhook_endpoint AS endpoint ON endpoint.business_id = state.business_id AND endpoint.id = state.endpoint_id
+         WHERE state.business_id = p_business_id AND state.next_poll_at <= v_now
+         ORDER BY state.endpoint_id FOR UPDATE OF state SKIP LOCKED
     LOOP
         SELECT count(*) INTO v_in_flight FROM webhook_delivery
-         WHERE business_id = p_business_id AND endpoint_id = v_turn.endpoint_id AND lease_token IS NOT NULL
+         WHERE business_id = p_business_id AND endpoint_id = v_endpoint.endpoint_id AND lease_token IS NOT NULL
            AND lease_until > v_now;
         v_secrets := ARRAY(SELECT sealed FROM webhook_secret
-                            WHERE business_id = p_business_id AND endpoint_id = v_turn.endpoint_id
+                            WHERE business_id = p_business_id AND endpoint_id = v_endpoint.endpoint_id
                               AND (expires_at IS NULL OR expires_at > v_now) ORDER BY id DESC);
-        v_most := CASE WHEN v_turn.open_until IS NULL THEN p_in_flight_max ELSE 1 END;
-        v_room := CASE WHEN NOT v_turn.is_wanted OR v_turn.open_until > v_now THEN 0 ELSE greatest(least(
+        v_most := CASE WHEN v_endpoint.open_until IS NULL THEN p_in_flight_max ELSE 1 END;
+        v_room := CASE WHEN NOT v_endpoint.is_wanted OR v_endpoint.open_until > v_now THEN 0 ELSE greatest(least(
             v_most - v_in_flight,
-            floor(v_turn.rate_per_second * (1 - extract(epoch FROM v_turn.full_at - v_now)) + 0.000001)), 0) END;
+            floor(v_endpoint.rate_per_second * (1 - extract(epoch FROM v_endpoint.full_at - v_now)) + 0.000001)), 0) END;
         v_taken := 0;
         v_is_more := false;
         FOR v_due IN
             -- One more than the capacity, to know whether any is left.
             SELECT id, lease_token IS NOT NULL AS was_leased, lease_until - p_lease AS started_at FROM webhook_delivery
-             WHERE business_id = p_business_id AND endpoint_id = v_turn.endpoint_id AND due_at <= v_now
-               AND (lease_until IS NULL OR lease_until <= v_now) AND v_turn.is_wanted
+             WHERE business_id = p_business_id AND endpoint_id = v_endpoint.endpoint_id AND due_at <= v_now
+               AND (lease_until IS NULL OR lease_until <= v_now) AND v_endpoint.is_wanted
              ORDER BY priority, due_at LIMIT v_room + 1
         LOOP
             v_is_more := v_taken = v_room;
@@ -2497,30 +2497,30 @@ BEGIN
             IF v_due.was_leased THEN
                 -- Its sender did not finish; whether it arrived is unknown.
                 INSERT INTO webhook_attempt (business_id, delivery_id, number, url, started_at, error)
-                VALUES (p_business_id, v_due.id, v_leased.attempts, v_turn.url, v_due.started_at, 'interrupted');
+                VALUES (p_business_id, v_due.id, v_leased.attempts, v_endpoint.url, v_due.started_at, 'interrupted');
             END IF;
             SELECT payload, request_id INTO v_payload, v_request FROM event
              WHERE business_id = p_business_id AND id = v_leased.event_id;
             v_claimed := v_claimed || json_build_object(
-                'endpoint_id', v_turn.endpoint_id, 'delivery_id', v_due.id, 'event_id', v_leased.event_id,
-                'failures', v_leased.failures, 'url', v_turn.url, 'sealed_secrets', v_secrets,
+                'endpoint_id', v_endpoint.endpoint_id, 'delivery_id', v_due.id, 'event_id', v_leased.event_id,
+                'failures', v_leased.failures, 'url', v_endpoint.url, 'sealed_secrets', v_secrets,
                 'request_id', v_request, 'body', translate(encode(v_payload, 'base64'), E'\n', ''));
             v_taken := v_taken + 1;
         END LOOP;
-        v_full_at := v_turn.full_at + v_taken * interval '1 second' / v_turn.rate_per_second;
+        v_full_at := v_endpoint.full_at + v_taken * interval '1 second' / v_endpoint.rate_per_second;
         UPDATE endpoint_state
            SET full_at = v_full_at,
-               look_at = CASE
-                   WHEN NOT v_turn.is_wanted THEN NULL
-                   WHEN v_turn.open_until > v_now THEN v_turn.open_until
+               next_poll_at = CASE
+                   WHEN NOT v_endpoint.is_wanted THEN NULL
+                   WHEN v_endpoint.open_until > v_now THEN v_endpoint.open_until
                    -- A rate limit refills; a full in-flight limit is polled again when a request ends.
                    WHEN v_is_more AND v_in_flight + v_taken < v_most
-                       THEN greatest(v_full_at - (1 - 1.0 / v_turn.rate_per_second) * interval '1 second', v_now)
+                       THEN greatest(v_full_at - (1 - 1.0 / v_endpoint.rate_per_second) * interval '1 second', v_now)
                    ELSE least(CASE WHEN v_in_flight + v_taken > 0 THEN v_now + p_lease END,
                               (SELECT min(due_at) FROM webhook_delivery AS later
-                                WHERE later.business_id = p_business_id AND later.endpoint_id = v_turn.endpoint_id
+                                WHERE later.business_id = p_business_id AND later.endpoint_id = v_endpoint.endpoint_id
                                   AND later.due_at > v_now)) END
-         WHERE business_id = p_business_id AND endpoint_id = v_turn.endpoint_id;
+         WHERE business_id = p_business_id AND endpoint_id = v_endpoint.endpoint_id;
     END LOOP;
     RETURN array_to_json(v_claimed);
 END
@@ -2565,7 +2565,7 @@ BEGIN
             endpoint_id text, failures integer, failing_since timestamptz, openings integer, open_until timestamptz)
     LOOP
         UPDATE endpoint_state
-           SET look_at = p_now, failures = v_circuit.failures, failing_since = v_circuit.failing_since,
+           SET next_poll_at = p_now, failures = v_circuit.failures, failing_since = v_circuit.failing_since,
                openings = v_circuit.openings, open_until = v_circuit.open_until
          WHERE business_id = p_business_id AND endpoint_id = v_circuit.endpoint_id;
     END LOOP;
@@ -2687,7 +2687,7 @@ CREATE TYPE payment_change AS (
     account_number      text,
     failure             text,
     expires_at          timestamptz,
-    asks                integer,
+    polls                integer,
     next_poll_at        timestamptz,
     answers             integer,
     resends             integer,
@@ -2789,7 +2789,7 @@ BEGIN
             UPDATE attempt
                SET status = v_change.attempt_status, action = v_change.action, account_id = v_change.account_id,
                    account_number = v_change.account_number, failure = v_change.failure,
-                   expires_at = v_change.expires_at, asks = v_change.asks, next_poll_at = v_change.next_poll_at,
+                   expires_at = v_change.expires_at, polls = v_change.polls, next_poll_at = v_change.next_poll_at,
                    answers = v_change.answers, resends = v_change.resends, resend_from = v_change.resend_from,
                    said_sent_at = v_change.said_sent_at, updated_at = v_change.now
              WHERE business_id = p_business_id AND id = v_change.attempt_id AND payment_id = v_change.payment_id
@@ -2863,7 +2863,7 @@ CREATE FUNCTION record_inflow(p_business_id text, p_change json, p_now timestamp
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
     v_given  collection := json_populate_record(NULL::collection, p_change -> 'inflow');
-    v_notice json := p_change -> 'notification';
+    v_notification json := p_change -> 'notification';
     v_id     bigint := new_collection_id(p_now);
     v_new    collection;
 BEGIN
@@ -2895,17 +2895,17 @@ BEGIN
                           AND transaction_id = v_given.transaction_id) THEN
             PERFORM refuse_stale_change();
         END IF;
-        IF v_notice ->> 'id' IS NULL THEN
+        IF v_notification ->> 'id' IS NULL THEN
             RETURN 'already_received';
         END IF;
         -- The same notification again, or the same money under another identifier.
-        RETURN CASE WHEN EXISTS (SELECT FROM notification WHERE rail = v_notice ->> 'rail' AND id = v_notice ->> 'id')
+        RETURN CASE WHEN EXISTS (SELECT FROM notification WHERE rail = v_notification ->> 'rail' AND id = v_notification ->> 'id')
             THEN 'duplicate' ELSE 'already_received' END;
     END IF;
-    IF v_notice ->> 'id' IS NOT NULL THEN
+    IF v_notification ->> 'id' IS NOT NULL THEN
         -- Other money under an identifier that is known undoes everything.
         INSERT INTO notification (rail, id, state, body, received_at)
-        VALUES (v_notice ->> 'rail', v_notice ->> 'id', 'done', decode(v_notice ->> 'body', 'base64'), p_now);
+        VALUES (v_notification ->> 'rail', v_notification ->> 'id', 'done', decode(v_notification ->> 'body', 'base64'), p_now);
     END IF;
     PERFORM finish_inflow(v_new, p_change, p_now);
     PERFORM count_inflow(v_new, v_new.status, 1);
@@ -3205,12 +3205,12 @@ CREATE TABLE bank_file (
     name        text        NOT NULL,
     kind        text,
     state       text        NOT NULL,
-    why         text,
+    reason      text,
     byte_count  bigint      NOT NULL,
     entry_count integer     NOT NULL DEFAULT 0,
     received_at timestamptz NOT NULL,
     CONSTRAINT bank_file_state_is_known CHECK (state IN ('reading', 'read', 'refused')),
-    CONSTRAINT bank_file_is_refused_for_a_reason CHECK ((state = 'refused') = (why IS NOT NULL))
+    CONSTRAINT bank_file_is_refused_for_a_reason CHECK ((state = 'refused') = (reason IS NOT NULL))
 );
 COMMENT ON TABLE bank_file IS 'Files that came from a bank, each once. One that is refused has no entries, and may be imported again.';
 COMMENT ON COLUMN bank_file.id IS 'SHA-256 of its bytes.';
@@ -3341,7 +3341,7 @@ CREATE TABLE bank_payout (
     remittance     text        NOT NULL,
     status         text        NOT NULL DEFAULT 'proposed',
     bank_status    text,
-    why            text,
+    reason         text,
     proposed_by    text        NOT NULL,
     proposed_at    timestamptz NOT NULL,
     approved_by    text,
@@ -3355,7 +3355,7 @@ CREATE TABLE bank_payout (
     CONSTRAINT bank_payout_is_approved_by_another CHECK (approved_by <> proposed_by),
     CONSTRAINT bank_payout_is_approved_before_export
         CHECK (export_id IS NULL OR (approved_by IS NOT NULL AND payee_account IS NOT NULL)),
-    CONSTRAINT bank_payout_is_rejected_for_a_reason CHECK (status <> 'rejected' OR why IS NOT NULL)
+    CONSTRAINT bank_payout_is_rejected_for_a_reason CHECK (status <> 'rejected' OR reason IS NOT NULL)
 );
 COMMENT ON TABLE bank_payout IS 'Returns and refunds by the bank: proposed, approved by another person, exported as pain.001; done when the debit is in a statement, or rejected by the bank.';
 COMMENT ON COLUMN bank_payout.proposed_by IS 'Who said where the money goes: tidegate, by the credit itself, until one of the staff has amended or proposed it.';
@@ -3430,21 +3430,21 @@ CREATE TABLE sandbox_payout (
 COMMENT ON TABLE sandbox_payout IS 'Money the sandbox''s rail was asked to send back: returns and refunds. `paid_transaction_id` is what had come in.';
 CREATE INDEX sandbox_payout_by_age ON sandbox_payout (created_at);
 
-CREATE TABLE sandbox_notice (
-    business_id     text        NOT NULL CONSTRAINT sandbox_notice_business_fk REFERENCES business (id),
+CREATE TABLE sandbox_notification (
+    business_id     text        NOT NULL CONSTRAINT sandbox_notification_business_fk REFERENCES business (id),
     id              bigint      GENERATED ALWAYS AS IDENTITY,
     notification_id text        NOT NULL,
     body            bytea       NOT NULL,
     created_at      timestamptz NOT NULL,
     due_at          timestamptz NOT NULL,
     sent_at         timestamptz,
-    CONSTRAINT sandbox_notice_pk PRIMARY KEY (business_id, id)
+    CONSTRAINT sandbox_notification_pk PRIMARY KEY (business_id, id)
 );
-COMMENT ON TABLE sandbox_notice IS 'Notifications that the sandbox''s rail sends. Two rows with one `notification_id` are one notification sent twice.';
-COMMENT ON COLUMN sandbox_notice.due_at IS 'Taking a notice moves it on, so that one whose sender died is due again.';
-CREATE INDEX sandbox_notice_by_notification ON sandbox_notice (business_id, notification_id);
-CREATE INDEX sandbox_notice_due_and_not_sent ON sandbox_notice (business_id, due_at) WHERE sent_at IS NULL;
-CREATE INDEX sandbox_notice_by_age ON sandbox_notice (created_at) WHERE sent_at IS NOT NULL;
+COMMENT ON TABLE sandbox_notification IS 'Notifications that the sandbox''s rail sends. Two rows with one `notification_id` are one notification sent twice.';
+COMMENT ON COLUMN sandbox_notification.due_at IS 'Taking a notification moves it on, so that one whose sender died is due again.';
+CREATE INDEX sandbox_notification_by_notification ON sandbox_notification (business_id, notification_id);
+CREATE INDEX sandbox_notification_due_and_not_sent ON sandbox_notification (business_id, due_at) WHERE sent_at IS NULL;
+CREATE INDEX sandbox_notification_by_age ON sandbox_notification (created_at) WHERE sent_at IS NOT NULL;
 
 CREATE TABLE sandbox_trade (
     business_id text        CONSTRAINT sandbox_trade_pk PRIMARY KEY
@@ -3465,7 +3465,7 @@ BEGIN
         RAISE EXCEPTION 'only a sandbox is emptied' USING ERRCODE = 'insufficient_privilege';
     END IF;
     UPDATE endpoint_state
-       SET look_at = NULL, failures = 0, failing_since = NULL, openings = 0, open_until = NULL
+       SET next_poll_at = NULL, failures = 0, failing_since = NULL, openings = 0, open_until = NULL
      WHERE business_id = p_business_id;
     DELETE FROM webhook_attempt WHERE business_id = p_business_id;
     DELETE FROM webhook_delivery WHERE business_id = p_business_id;
@@ -3503,7 +3503,7 @@ $$;
 COMMENT ON FUNCTION reset_sandbox IS 'Deletes all payments, inflows and books of one business in a sandbox. Endpoints, their secrets and virtual accounts are settings, and stay.';
 
 -- A simulation may be emptied.
-GRANT SELECT, INSERT, UPDATE, DELETE ON sandbox_attempt, sandbox_payout, sandbox_notice TO tidegate_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON sandbox_attempt, sandbox_payout, sandbox_notification TO tidegate_app;
 GRANT SELECT, INSERT, DELETE ON sandbox_account TO tidegate_app;
 GRANT USAGE ON SEQUENCE sandbox_rail_serial TO tidegate_app;
 
@@ -3533,7 +3533,7 @@ BEGIN
         WHEN 'idempotency_keys' THEN interval '30 days'
         WHEN 'mails' THEN interval '7 days'
         WHEN 'bank_files' THEN interval '30 days'
-        WHEN 'sandbox_notices' THEN interval '1 day'
+        WHEN 'sandbox_notifications' THEN interval '1 day'
         WHEN 'sandbox_attempts' THEN interval '1 day'
         WHEN 'sandbox_payouts' THEN interval '1 day'
     END;
@@ -3710,21 +3710,21 @@ END
 $$;
 COMMENT ON FUNCTION remove_mails IS 'Removes old messages to people that were sent, or refused for good, with their attachments. How many.';
 
-CREATE FUNCTION remove_sandbox_notices(p_business_id text, p_ids text[], p_before timestamptz) RETURNS integer
+CREATE FUNCTION remove_sandbox_notifications(p_business_id text, p_ids text[], p_before timestamptz) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
-    v_before timestamptz := removable_before('sandbox_notices', p_business_id, p_before);
+    v_before timestamptz := removable_before('sandbox_notifications', p_business_id, p_before);
     v_count  integer;
 BEGIN
-    DELETE FROM sandbox_notice WHERE business_id = p_business_id AND id = ANY (ARRAY(
-        SELECT id FROM sandbox_notice
+    DELETE FROM sandbox_notification WHERE business_id = p_business_id AND id = ANY (ARRAY(
+        SELECT id FROM sandbox_notification
          WHERE business_id = p_business_id AND id = ANY (p_ids::bigint[]) AND sent_at IS NOT NULL
            AND created_at < v_before FOR UPDATE SKIP LOCKED));
     GET DIAGNOSTICS v_count = ROW_COUNT;
     RETURN v_count;
 END
 $$;
-COMMENT ON FUNCTION remove_sandbox_notices IS 'Removes old notifications that the sandbox''s rail has sent. How many.';
+COMMENT ON FUNCTION remove_sandbox_notifications IS 'Removes old notifications that the sandbox''s rail has sent. How many.';
 
 CREATE FUNCTION remove_sandbox_attempts(p_business_id text, p_references text[], p_before timestamptz) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
@@ -3879,7 +3879,7 @@ END
 $$;
 COMMENT ON FUNCTION is_reversed IS 'Whether the bank has taken money back, and that is booked.';
 
-CREATE FUNCTION payment_erasure_obstacle(p_business_id text, p_payment_id bigint) RETURNS text LANGUAGE plpgsql STABLE AS $$
+CREATE FUNCTION payment_erasure_block(p_business_id text, p_payment_id bigint) RETURNS text LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (
         SELECT CASE
@@ -3901,7 +3901,7 @@ BEGIN
           FROM payment WHERE business_id = p_business_id AND id = p_payment_id);
 END
 $$;
-COMMENT ON FUNCTION payment_erasure_obstacle IS 'Why the payer of a payment cannot be erased yet: open, while money may still move or is in suspense; undelivered, while an event or a mail is on its way. NULL when it can.';
+COMMENT ON FUNCTION payment_erasure_block IS 'Why the payer of a payment cannot be erased yet: open, while money may still move or is in suspense; undelivered, while an event or a mail is on its way. NULL when it can.';
 
 CREATE FUNCTION erase_payment(p_business_id text, p_payment_id bigint, p_now timestamptz) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
@@ -3915,15 +3915,15 @@ BEGIN
     -- A worker that is writing its mail is waited for, so that the mail is seen below.
     PERFORM FROM receipt_mail WHERE business_id = p_business_id AND payment_id = p_payment_id FOR UPDATE;
     PERFORM FROM refund WHERE business_id = p_business_id AND payment_id = p_payment_id FOR NO KEY UPDATE;
-    v_obstacle := payment_erasure_obstacle(p_business_id, p_payment_id);
+    v_obstacle := payment_erasure_block(p_business_id, p_payment_id);
     IF v_obstacle IS NOT NULL THEN
         RETURN v_obstacle;
     END IF;
     PERFORM erase_events(p_business_id, causes_of_payment(p_business_id, p_payment_id));
-    DELETE FROM sandbox_notice AS notice USING receipt
+    DELETE FROM sandbox_notification AS sent USING receipt
      WHERE receipt.business_id = p_business_id AND receipt.payment_id = p_payment_id
-       AND notice.business_id = p_business_id AND notice.sent_at IS NOT NULL
-       AND notice.notification_id IN ('attempt-' || receipt.transaction_id,
+       AND sent.business_id = p_business_id AND sent.sent_at IS NOT NULL
+       AND sent.notification_id IN ('attempt-' || receipt.transaction_id,
                                       'credit-' || p_business_id || '-' || receipt.transaction_id,
                                       'reversal-' || p_business_id || '-' || receipt.transaction_id);
     UPDATE dispute SET reason = '(erased)' WHERE business_id = p_business_id AND payment_id = p_payment_id;
@@ -3947,7 +3947,7 @@ BEGIN
     RETURN 'erased';
 END
 $$;
-COMMENT ON FUNCTION erase_payment IS 'Erases the payer of a payment, everywhere in its business that a key leads from it. erased, unknown, or the obstacle.';
+COMMENT ON FUNCTION erase_payment IS 'Erases the payer of a payment, everywhere in its business that a key leads from it. erased, unknown, or what blocks it.';
 
 CREATE FUNCTION causes_of_inflow(p_business_id text, p_collection_id bigint) RETURNS text[] LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -3959,7 +3959,7 @@ END
 $$;
 COMMENT ON FUNCTION causes_of_inflow IS 'What the events about an inflow are caused by.';
 
-CREATE FUNCTION inflow_erasure_obstacle(p_business_id text, p_collection_id bigint) RETURNS text
+CREATE FUNCTION inflow_erasure_block(p_business_id text, p_collection_id bigint) RETURNS text
     LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (
@@ -3971,7 +3971,7 @@ BEGIN
           FROM collection WHERE business_id = p_business_id AND id = p_collection_id);
 END
 $$;
-COMMENT ON FUNCTION inflow_erasure_obstacle IS 'Why the payer of an inflow cannot be erased yet; as for a payment.';
+COMMENT ON FUNCTION inflow_erasure_block IS 'Why the payer of an inflow cannot be erased yet; as for a payment.';
 
 CREATE FUNCTION erase_inflow(p_business_id text, p_collection_id bigint, p_now timestamptz) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
@@ -3984,12 +3984,12 @@ BEGIN
     IF NOT FOUND THEN
         RETURN 'unknown';
     END IF;
-    v_obstacle := inflow_erasure_obstacle(p_business_id, p_collection_id);
+    v_obstacle := inflow_erasure_block(p_business_id, p_collection_id);
     IF v_obstacle IS NOT NULL THEN
         RETURN v_obstacle;
     END IF;
     PERFORM erase_events(p_business_id, causes_of_inflow(p_business_id, p_collection_id));
-    DELETE FROM sandbox_notice
+    DELETE FROM sandbox_notification
      WHERE business_id = p_business_id AND sent_at IS NOT NULL
        AND notification_id IN ('credit-' || p_business_id || '-' || v_inflow.transaction_id,
                                'reversal-' || p_business_id || '-' || v_inflow.transaction_id);
@@ -4001,9 +4001,9 @@ BEGIN
     RETURN 'erased';
 END
 $$;
-COMMENT ON FUNCTION erase_inflow IS 'Erases the payer of an inflow, everywhere in its business that a key leads from it. erased, unknown, or the obstacle.';
+COMMENT ON FUNCTION erase_inflow IS 'Erases the payer of an inflow, everywhere in its business that a key leads from it. erased, unknown, or what blocks it.';
 
-CREATE FUNCTION account_erasure_obstacle(p_business_id text, p_account_id text) RETURNS text LANGUAGE plpgsql STABLE AS $$
+CREATE FUNCTION account_erasure_block(p_business_id text, p_account_id text) RETURNS text LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (
         SELECT CASE
@@ -4016,7 +4016,7 @@ BEGIN
           FROM virtual_account AS account WHERE business_id = p_business_id AND id = p_account_id);
 END
 $$;
-COMMENT ON FUNCTION account_erasure_obstacle IS 'Why the holder of an account cannot be erased yet: open, until it is closed or was declined; undelivered, while an event is on its way. NULL when it can.';
+COMMENT ON FUNCTION account_erasure_block IS 'Why the holder of an account cannot be erased yet: open, until it is closed or was declined; undelivered, while an event is on its way. NULL when it can.';
 
 CREATE FUNCTION erase_account(p_business_id text, p_account_id text, p_now timestamptz) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
@@ -4029,7 +4029,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN 'unknown';
     END IF;
-    v_obstacle := account_erasure_obstacle(p_business_id, p_account_id);
+    v_obstacle := account_erasure_block(p_business_id, p_account_id);
     IF v_obstacle IS NOT NULL THEN
         RETURN v_obstacle;
     END IF;
@@ -4047,7 +4047,7 @@ BEGIN
     RETURN 'erased';
 END
 $$;
-COMMENT ON FUNCTION erase_account IS 'Erases the holder of an account that is closed. erased, unknown, or the obstacle. Inflows have the name too: erase_payees comes first.';
+COMMENT ON FUNCTION erase_account IS 'Erases the holder of an account that is closed. erased, unknown, or what blocks it. Inflows have the name too: erase_payees comes first.';
 
 CREATE FUNCTION erase_payees(p_business_id text, p_collection_ids bigint[]) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
@@ -4101,7 +4101,7 @@ REVOKE EXECUTE ON FUNCTION
     record_inflow, change_inflow, record_unclaimed, lock_unclaimed, decide_unclaimed, confirm_return, start_refund, reset_sandbox,
     fan_out_events, claim_deliveries, finish_deliveries,
     remove_notifications, remove_webhook_attempts, remove_events, remove_idempotency_keys, remove_mails,
-    remove_sandbox_notices, remove_sandbox_attempts, remove_sandbox_payouts, remove_bank_files, note_removal,
+    remove_sandbox_notifications, remove_sandbox_attempts, remove_sandbox_payouts, remove_bank_files, note_removal,
     erase_payment, erase_inflow, erase_account, erase_payees, erase_notifications, erase_answers, erase_bank_payer,
     erase_bank_payee FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
@@ -4109,6 +4109,6 @@ GRANT EXECUTE ON FUNCTION
     record_inflow, change_inflow, record_unclaimed, lock_unclaimed, decide_unclaimed, confirm_return, start_refund, reset_sandbox,
     fan_out_events, claim_deliveries, finish_deliveries,
     remove_notifications, remove_webhook_attempts, remove_events, remove_idempotency_keys, remove_mails,
-    remove_sandbox_notices, remove_sandbox_attempts, remove_sandbox_payouts, remove_bank_files, note_removal,
+    remove_sandbox_notifications, remove_sandbox_attempts, remove_sandbox_payouts, remove_bank_files, note_removal,
     erase_payment, erase_inflow, erase_account, erase_payees, erase_notifications, erase_answers, erase_bank_payer,
     erase_bank_payee TO tidegate_app;

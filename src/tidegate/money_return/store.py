@@ -121,7 +121,7 @@ async def fail(tx: Tx, business_id: str, reference: str, *, why: str) -> bool:
     return done is True
 
 
-async def hasten(tx: Tx, business_id: str, reference: str, *, rail: str, now: datetime) -> bool:
+async def poll_now(tx: Tx, business_id: str, reference: str, *, rail: str, now: datetime) -> bool:
     """Asks for it at once, unless it has ended. False when the rail has no such return."""
     done = await tx.fetchval(
         """

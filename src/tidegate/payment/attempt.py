@@ -13,7 +13,7 @@ from tidegate.core.money import Money
 from tidegate.rail.action import Action, FailureReason
 
 # Delays between polls of an attempt whose outcome is unknown.
-ASK_AFTER_S = (5, 10, 20, 30, 60, 120, 300)
+POLL_AFTER_S = (5, 10, 20, 30, 60, 120, 300)
 # How long `start` may take before the worker polls the rail for the attempt's state.
 START_GRACE = timedelta(seconds=30)
 ACCOUNT_OPEN_FOR = timedelta(minutes=30)
@@ -57,7 +57,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     # Why it failed; while waiting, what was wrong with the payer's last answer.
     failure: FailureReason | None
     expires_at: datetime | None
-    asks: int
+    polls: int
     next_poll_at: datetime | None
     # Answers given to the current challenge.
     answers: int = 0
@@ -93,5 +93,5 @@ def ended(attempt: Attempt, status: AttemptStatus, *, failure: FailureReason | N
     return msgspec.structs.replace(attempt, status=status, failure=failure, next_poll_at=None)
 
 
-def next_poll_at(asks: int, *, now: datetime) -> datetime:
-    return now + timedelta(seconds=ASK_AFTER_S[min(asks, len(ASK_AFTER_S) - 1)])
+def next_poll_at(polls: int, *, now: datetime) -> datetime:
+    return now + timedelta(seconds=POLL_AFTER_S[min(polls, len(POLL_AFTER_S) - 1)])

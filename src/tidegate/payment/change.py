@@ -74,10 +74,10 @@ def after(snapshot: PaymentSnapshot, change: PaymentChange) -> PaymentSnapshot:
 
 
 def is_only_polled_later(snapshot: PaymentSnapshot, change: PaymentChange) -> bool:
-    """Whether the change has no news, and only says when to poll again."""
+    """Whether nothing has changed, and the change only says when to poll again."""
     was, later = snapshot.attempt, change.attempt
     if was is None or later is None or later.next_poll_at is None:
         return False
-    same = msgspec.structs.replace(later, asks=was.asks, next_poll_at=was.next_poll_at)
+    same = msgspec.structs.replace(later, polls=was.polls, next_poll_at=was.next_poll_at)
     nothing_else = PaymentChange(payment=snapshot.payment, now=change.now, attempt=same, lease=change.lease)
     return same == was and msgspec.structs.replace(change, attempt=same) == nothing_else

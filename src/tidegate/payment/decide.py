@@ -29,9 +29,9 @@ from tidegate.rail.notification import NotificationRef
 from tidegate.rail.state import AttemptState, Failed, StillWaiting, Succeeded, Waiting
 
 # A rail that still reports "waiting" after this time will not take the money any more.
-ASKED_AFTER_THE_END_FOR = timedelta(days=1)
+POLLED_AFTER_THE_END_FOR = timedelta(days=1)
 # A polled account: how long after it has closed.
-ASKED_AFTER_CLOSING_FOR = timedelta(hours=1)
+POLLED_AFTER_CLOSING_FOR = timedelta(hours=1)
 
 
 class WrongCurrency(Exception):
@@ -74,7 +74,7 @@ def on_state(
         )
         return on_arrival(snapshot, arrival, rule=rule, names=names, public_ids=public_ids, ref=ref, now=now)
     if not attempt.is_open:
-        return _ask_about_ended(snapshot, ref=ref, now=now)
+        return _poll_ended(snapshot, ref=ref, now=now)
     state = _completed(attempt, state)
     if isinstance(state, Failed):
         failed = ended(attempt, AttemptStatus.FAILED, failure=state.reason)
@@ -100,7 +100,7 @@ def on_time_out(snapshot: PaymentSnapshot, *, is_poll: bool, now: datetime) -> P
     if attempt is None:
         return None
     if not attempt.is_open:
-        return _ask_about_ended(snapshot, ref=None, now=now)
+        return _poll_ended(snapshot, ref=None, now=now)
     if transition.is_final(snapshot.payment.status):
         return _keep_asking(snapshot, ref=None, now=now)
     if is_poll and attempt.status is AttemptStatus.WAITING:
@@ -108,20 +108,20 @@ def on_time_out(snapshot: PaymentSnapshot, *, is_poll: bool, now: datetime) -> P
     return _still_running(snapshot, now=now, ref=None)
 
 
-def _ask_about_ended(snapshot: PaymentSnapshot, *, ref: NotificationRef | None, now: datetime) -> PaymentChange | None:
+def _poll_ended(snapshot: PaymentSnapshot, *, ref: NotificationRef | None, now: datetime) -> PaymentChange | None:
     """Money sent at the last moment may be on its way to the account, and its notification may be lost."""
     attempt = snapshot.attempt
     assert attempt is not None
     if attempt.next_poll_at is None:
         return None
     closed_at = attempt.expires_at if attempt.account_number else None
-    is_asked = closed_at is not None and now < closed_at + ASKED_AFTER_CLOSING_FOR
-    later = _polled_later(attempt, now) if is_asked else msgspec.structs.replace(attempt, next_poll_at=None)
+    is_polled = closed_at is not None and now < closed_at + POLLED_AFTER_CLOSING_FOR
+    later = _polled_later(attempt, now) if is_polled else msgspec.structs.replace(attempt, next_poll_at=None)
     return PaymentChange(payment=snapshot.payment, attempt=later, ref=ref, now=now)
 
 
 def _polled_later(attempt: Attempt, now: datetime) -> Attempt:
-    return msgspec.structs.replace(attempt, asks=attempt.asks + 1, next_poll_at=next_poll_at(attempt.asks, now=now))
+    return msgspec.structs.replace(attempt, polls=attempt.polls + 1, next_poll_at=next_poll_at(attempt.polls, now=now))
 
 
 def _keep_asking(snapshot: PaymentSnapshot, *, ref: NotificationRef | None, now: datetime) -> PaymentChange | None:
@@ -129,7 +129,7 @@ def _keep_asking(snapshot: PaymentSnapshot, *, ref: NotificationRef | None, now:
     payment, attempt = snapshot.payment, snapshot.attempt
     if attempt is None or attempt.next_poll_at is None:
         return None
-    if now > payment.expires_at + ASKED_AFTER_THE_END_FOR:
+    if now > payment.expires_at + POLLED_AFTER_THE_END_FOR:
         return PaymentChange(payment=payment, attempt=ended(attempt, AttemptStatus.EXPIRED), ref=ref, now=now)
     return PaymentChange(payment=payment, attempt=_polled_later(attempt, now), ref=ref, now=now)
 
@@ -174,7 +174,7 @@ def _waiting(attempt: Attempt, state: Waiting, now: datetime) -> Attempt:
         changes["account_id"] = attempt.account_id or ids.new_account_id()
         changes["expires_at"] = _earlier(attempt.expires_at, state.action.expires_at)
     if is_polled(state.action):
-        changes |= {"asks": attempt.asks + 1, "next_poll_at": next_poll_at(attempt.asks, now=now)}
+        changes |= {"polls": attempt.polls + 1, "next_poll_at": next_poll_at(attempt.polls, now=now)}
     return msgspec.structs.replace(attempt, **changes)
 
 

@@ -71,9 +71,9 @@ async def find_position(tx: Tx, business_id: str, payment_id: int) -> ListPositi
 
 
 async def list_page(
-    tx: Tx, business_id: str, wanted: PaymentFilter, *, way: str, before: ListPosition | None, limit: int
+    tx: Tx, business_id: str, wanted: PaymentFilter, *, index: str, before: ListPosition | None, limit: int
 ) -> list[PaymentRow]:
-    """The newest first, by the way of `find_way`."""
+    """The newest first, by the index that `choose_index` has chosen."""
     with naming({"57014": ListTookTooLong}):
         rows = await tx.fetch(
             """
@@ -83,41 +83,41 @@ async def list_page(
               JOIN payment ON payment.business_id = $2 AND payment.id = found.id
              ORDER BY found.place
             """,
-            *_arguments(way, business_id, wanted, before, limit),
+            *_arguments(index, business_id, wanted, before, limit),
         )
     return [row_of(row["row"]) for row in rows]
 
 
-async def count(tx: Tx, business_id: str, wanted: PaymentFilter, *, way: str, limit: int) -> int:
+async def count(tx: Tx, business_id: str, wanted: PaymentFilter, *, index: str, limit: int) -> int:
     """Exact up to the limit; more are not counted."""
-    if way in ("time", "combination") and wanted.name_prefix is not None:
-        way = "name, in any order"
-    elif way == "combination":
-        way = "combination, in any order"
+    if index in ("time", "combination") and wanted.name_prefix is not None:
+        index = "name, in any order"
+    elif index == "combination":
+        index = "combination, in any order"
     with naming({"57014": ListTookTooLong}):
         found: int = await tx.fetchval(
             """
             SELECT count(*)
               FROM list_payments($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
             """,
-            *_arguments(way, business_id, wanted, None, limit),
+            *_arguments(index, business_id, wanted, None, limit),
         )
     return found
 
 
-async def find_way(tx: Tx, business_id: str, wanted: PaymentFilter) -> str:
+async def choose_index(tx: Tx, business_id: str, wanted: PaymentFilter) -> str:
     """The index that finds few rows without reading all."""
     with naming({"57014": ListTookTooLong}):
-        return await _find_way(tx, business_id, wanted)
+        return await _choose_index(tx, business_id, wanted)
 
 
-async def _find_way(tx: Tx, business_id: str, wanted: PaymentFilter) -> str:
+async def _choose_index(tx: Tx, business_id: str, wanted: PaymentFilter) -> str:
     if wanted.email is not None:
         return "email"
     if wanted.link_id is not None:
         return "link"
     few = await _get_few(tx, business_id, wanted)
-    if (by_text := _way_by_text(few, is_either=wanted.either_prefix is not None)) is not None:
+    if (by_text := _index_by_text(few, is_either=wanted.either_prefix is not None)) is not None:
         return by_text
     if few.amounts:
         return "amount"
@@ -133,7 +133,7 @@ class _Few(NamedTuple):
     amounts: bool
 
 
-def _way_by_text(few: _Few, *, is_either: bool) -> str | None:
+def _index_by_text(few: _Few, *, is_either: bool) -> str | None:
     """None where too many begin so."""
     if is_either:
         return "reference or name" if few.references and few.names else None
@@ -199,13 +199,13 @@ def _bounds(wanted: PaymentFilter, currency: Currency) -> tuple[int, int]:
 
 
 def _arguments(
-    way: str, business_id: str, wanted: PaymentFilter, before: ListPosition | None, limit: int
+    index: str, business_id: str, wanted: PaymentFilter, before: ListPosition | None, limit: int
 ) -> tuple[Any, ...]:
     # No id is 0, so this is the position just before everything that was created at the end or later.
     end = ListPosition(wanted.end or _END, 0)
     prefix, name = (one or wanted.either_prefix or "" for one in (wanted.reference_prefix, wanted.name_prefix))
     return (
-        way, business_id, wanted.start or _START, *min(end, before or end), limit, wanted.status,
+        index, business_id, wanted.start or _START, *min(end, before or end), limit, wanted.status,
         _ANY_VARIANCE if wanted.is_unusual else wanted.variance,
         wanted.method, wanted.currency, wanted.email, prefix, prefix + _PAST_ALL, name,
         wanted.either_prefix is not None, _amounts(wanted), wanted.link_id, _combinations(wanted),

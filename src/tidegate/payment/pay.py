@@ -218,14 +218,14 @@ def can_resend(deps: PaymentDeps, attempt: Attempt) -> bool:
     return rail is not None and is_waiting and type(attempt.action) in rail.capabilities.resends
 
 
-async def come_back(payer: Payer) -> PaymentSnapshot:
+async def resume_after_redirect(payer: Payer) -> PaymentSnapshot:
     """The payer returns from the rail's own page, which proves nothing: the rail is asked."""
     snapshot = await view(payer.deps.db, payer.business_id, payer.pay_code)
     attempt = snapshot.attempt
     if attempt is None or not attempt.is_open or not isinstance(attempt.action, RedirectAction):
         return snapshot
     rail = _rail_of(payer.deps, attempt)
-    return await _record(payer, attempt, rail.ask(attempt.business_id, attempt.reference, now=payer.now))
+    return await _record(payer, attempt, rail.poll(attempt.business_id, attempt.reference, now=payer.now))
 
 
 def can_extend(deps: PaymentDeps, attempt: Attempt) -> bool:
@@ -233,7 +233,7 @@ def can_extend(deps: PaymentDeps, attempt: Attempt) -> bool:
     return rail is not None and rail.capabilities.extends_accounts
 
 
-async def say_sent(payer: Payer) -> PaymentSnapshot:
+async def report_transfer_sent(payer: Payer) -> PaymentSnapshot:
     """The payer reports a transfer as sent. This changes only what the page shows."""
     snapshot = await view(payer.deps.db, payer.business_id, payer.pay_code)
     payment, attempt = snapshot.payment, snapshot.attempt
@@ -349,7 +349,7 @@ def _begin(
         account_number=None,
         failure=None,
         expires_at=None,
-        asks=0,
+        polls=0,
         next_poll_at=now + START_GRACE,
         created_at=now,
     )

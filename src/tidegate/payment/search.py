@@ -37,8 +37,8 @@ async def list_page(
     with _within_time():
         async with db.connection() as tx:
             before = await _position(tx, business_id, before_id)
-            way = await list_store.find_way(tx, business_id, wanted)
-            return await _page(tx, business_id, wanted, way=way, before=before, limit=limit)
+            index = await list_store.choose_index(tx, business_id, wanted)
+            return await _page(tx, business_id, wanted, index=index, before=before, limit=limit)
 
 
 async def list_counted(
@@ -48,42 +48,42 @@ async def list_counted(
     with _within_time():
         async with db.connection() as tx:
             before = await _position(tx, business_id, before_id)
-            way = await list_store.find_way(tx, business_id, wanted)
-            page = await _page(tx, business_id, wanted, way=way, before=before, limit=limit)
+            index = await list_store.choose_index(tx, business_id, wanted)
+            page = await _page(tx, business_id, wanted, index=index, before=before, limit=limit)
             if before is None and not page.has_more:
                 return page, PaymentCount(len(page.rows), True)
-            return page, await _count(tx, business_id, wanted, way)
+            return page, await _count(tx, business_id, wanted, index)
 
 
 async def _page(
-    tx: Tx, business_id: str, wanted: PaymentFilter, *, way: str, before: ListPosition | None, limit: int
+    tx: Tx, business_id: str, wanted: PaymentFilter, *, index: str, before: ListPosition | None, limit: int
 ) -> PaymentPage:
     # One more than the page, to detect a next page.
-    found = await list_store.list_page(tx, business_id, wanted, way=way, before=before, limit=limit + 1)
+    found = await list_store.list_page(tx, business_id, wanted, index=index, before=before, limit=limit + 1)
     return PaymentPage(found[:limit], len(found) > limit)
 
 
-async def _count(tx: Tx, business_id: str, wanted: PaymentFilter, way: str) -> PaymentCount:
-    found = await list_store.count(tx, business_id, wanted, way=way, limit=COUNTED_MAX + 1)
+async def _count(tx: Tx, business_id: str, wanted: PaymentFilter, index: str) -> PaymentCount:
+    found = await list_store.count(tx, business_id, wanted, index=index, limit=COUNTED_MAX + 1)
     return PaymentCount(min(found, COUNTED_MAX), found <= COUNTED_MAX)
 
 
 async def count(db: Database, business_id: str, wanted: PaymentFilter) -> PaymentCount:
     with _within_time():
         async with db.connection() as tx:
-            way = await list_store.find_way(tx, business_id, wanted)
-            return await _count(tx, business_id, wanted, way)
+            index = await list_store.choose_index(tx, business_id, wanted)
+            return await _count(tx, business_id, wanted, index)
 
 
 async def batches(db: Database, business_id: str, wanted: PaymentFilter) -> AsyncGenerator[list[PaymentRow], None]:
     """All that fit, the newest first. No connection is held between batches, however slow the reader."""
     before: ListPosition | None = None
-    way = ""
+    index = ""
     while True:
         with _within_time():
             async with db.connection() as tx:
-                way = way or await list_store.find_way(tx, business_id, wanted)
-                found = await list_store.list_page(tx, business_id, wanted, way=way, before=before, limit=BATCH)
+                index = index or await list_store.choose_index(tx, business_id, wanted)
+                found = await list_store.list_page(tx, business_id, wanted, index=index, before=before, limit=BATCH)
         if found:
             yield found
         if len(found) < BATCH:

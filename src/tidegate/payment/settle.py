@@ -170,8 +170,8 @@ async def _change(
 
 
 async def _is_put_off(deps: PaymentDeps, snapshot: PaymentSnapshot, change: PaymentChange) -> bool:
-    """A poll without news is put off, and the payment keeps its version: the form that a payer is filling in stays
-    valid.
+    """A poll that finds nothing new is put off, and the payment keeps its version: the form that a payer is
+    filling in stays valid.
     """
     if change.lease is None or change.attempt is None or snapshot.attempt is None:
         return False

@@ -34,7 +34,7 @@ log = structlog.get_logger("sweep")
 
 EXPIRE = WorkKind(sweep_store.EXPIRE, sweep_store.list_expiring)
 CLOSE = WorkKind(sweep_store.CLOSE, sweep_store.list_to_close)
-ASK = WorkKind(sweep_store.ASK, sweep_store.list_to_ask, at_once_max=leased_work.AT_ONCE_WITH_RAILS_MAX)
+POLL = WorkKind(sweep_store.POLL, sweep_store.list_to_poll, at_once_max=leased_work.AT_ONCE_WITH_RAILS_MAX)
 RETURN_HELD = WorkKind(sweep_store.RETURN_HELD, sweep_store.list_held_of_ended)
 
 
@@ -68,19 +68,19 @@ async def _close(deps: PaymentDeps, lease: Lease, now: datetime) -> bool:
         return await sweep_store.close_account(tx, lease.business_id, lease.id, now)
 
 
-async def ask_rails(deps: PaymentDeps, clock: Clock) -> RoundResult:
+async def poll_rails(deps: PaymentDeps, clock: Clock) -> RoundResult:
     """Polls for outcomes that were not notified."""
-    return await leased_work.run_round(deps.db, ASK, partial(_ask_about, deps), clock)
+    return await leased_work.run_round(deps.db, POLL, partial(_poll, deps), clock)
 
 
-async def _ask_about(deps: PaymentDeps, lease: Lease, now: datetime) -> bool:
+async def _poll(deps: PaymentDeps, lease: Lease, now: datetime) -> bool:
     business_id, reference = lease.business_id, lease.id
     async with deps.db.connection() as tx:
-        rail_name = await sweep_store.find_rail_to_ask(tx, business_id, reference, now)
+        rail_name = await sweep_store.find_rail_to_poll(tx, business_id, reference, now)
     if rail_name is None:
         return False  # The outcome was recorded concurrently.
     try:
-        state = await _ask(deps.rail(rail_name), business_id, reference, now)
+        state = await _poll_rail(deps.rail(rail_name), business_id, reference, now)
     except (RailTimeout, RailBusy, RailRefused) as error:
         log.warning("a rail did not tell the state of an attempt", rail=rail_name, reference=reference, why=str(error))
         await settle.record_time_out(deps, business_id, reference, lease=lease, now=now)
@@ -89,9 +89,9 @@ async def _ask_about(deps: PaymentDeps, lease: Lease, now: datetime) -> bool:
     return True
 
 
-async def _ask(rail: Rail, business_id: str, reference: str, now: datetime) -> AttemptState:
+async def _poll_rail(rail: Rail, business_id: str, reference: str, now: datetime) -> AttemptState:
     try:
-        return await rail.ask(business_id, reference, now=now)
+        return await rail.poll(business_id, reference, now=now)
     except NotFound:
         # The process stopped between recording the intent and calling the rail, longer ago than a call can take.
         return Failed(FailureReason.NOT_STARTED)

@@ -11,7 +11,7 @@ from tidegate.infra.leased_work import DueRow
 from tidegate.payment.attempt import Attempt
 
 # Kinds of leased work, as the statements below name them.
-EXPIRE, CLOSE, ASK, RETURN_HELD = "expire_payments", "close_accounts", "ask_rails", "return_held"
+EXPIRE, CLOSE, POLL, RETURN_HELD = "expire_payments", "close_accounts", "poll_rails", "return_held"
 
 
 class HeldReceipt(NamedTuple):
@@ -74,13 +74,13 @@ async def close_account(tx: Tx, business_id: str, reference: str, now: datetime)
     return done is True
 
 
-async def list_to_ask(tx: Tx, now: datetime, *, limit: int) -> list[DueRow]:
+async def list_to_poll(tx: Tx, now: datetime, *, limit: int) -> list[DueRow]:
     """Attempts to poll for, by reference."""
     rows = await tx.fetch(
         """
         SELECT business_id, reference FROM attempt
          WHERE is_due(business_id, next_poll_at, $1)
-           AND NOT is_held_back(business_id, 'ask_rails', reference, $1)
+           AND NOT is_held_back(business_id, 'poll_rails', reference, $1)
          ORDER BY next_poll_at LIMIT $2
         """,
         now, limit,
@@ -88,7 +88,7 @@ async def list_to_ask(tx: Tx, now: datetime, *, limit: int) -> list[DueRow]:
     return [DueRow(row["business_id"], row["reference"]) for row in rows]
 
 
-async def find_rail_to_ask(tx: Tx, business_id: str, reference: str, now: datetime) -> str | None:
+async def find_rail_to_poll(tx: Tx, business_id: str, reference: str, now: datetime) -> str | None:
     """None when the attempt need not be polled any more."""
     rail: str | None = await tx.fetchval(
         "SELECT rail FROM attempt WHERE business_id = $1 AND reference = $2 AND next_poll_at <= $3",
@@ -97,7 +97,7 @@ async def find_rail_to_ask(tx: Tx, business_id: str, reference: str, now: dateti
     return rail
 
 
-async def hasten(tx: Tx, business_id: str, reference: str, *, rail: str, now: datetime) -> bool:
+async def poll_now(tx: Tx, business_id: str, reference: str, *, rail: str, now: datetime) -> bool:
     """Polls for it at once, even if it has ended: it may have taken money. False when the rail has no such attempt."""
     done = await tx.fetchval(
         """
@@ -114,10 +114,10 @@ async def poll_later(tx: Tx, attempt: Attempt, *, was: datetime | None) -> None:
     """Not when it has ended or was hastened meanwhile."""
     await tx.execute(
         """
-        UPDATE attempt SET asks = $3, next_poll_at = $4
+        UPDATE attempt SET polls = $3, next_poll_at = $4
          WHERE business_id = $1 AND reference = $2 AND next_poll_at = $5
         """,
-        attempt.business_id, attempt.reference, attempt.asks, attempt.next_poll_at, was,
+        attempt.business_id, attempt.reference, attempt.polls, attempt.next_poll_at, was,
     )  # fmt: skip
 
 

@@ -86,21 +86,23 @@ class DisputeChanged(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-class Asked(StrEnum):
+class PollSubject(StrEnum):
     ATTEMPT = "attempt"
     REFUND = "refund"
     RETURN = "return"
 
 
-class AskAbout(msgspec.Struct, frozen=True, kw_only=True):
+class PollRequested(msgspec.Struct, frozen=True, kw_only=True):
     """Something has changed. The notification does not say what, or is not signed: the worker asks the rail."""
 
-    subject: Asked
+    subject: PollSubject
     business_id: str
     reference: str
 
 
-RailEvent = AttemptOutcome | MoneyArrived | ReturnConfirmed | ReturnFailed | CreditReversed | DisputeChanged | AskAbout
+RailEvent = (
+    AttemptOutcome | MoneyArrived | ReturnConfirmed | ReturnFailed | CreditReversed | DisputeChanged | PollRequested
+)
 
 
 class Notification(msgspec.Struct, frozen=True, kw_only=True):

@@ -132,7 +132,7 @@ class Rail(Protocol):
     """Calls raise RailTimeout when the rail does not answer, RailBusy or RailRefused when it has done nothing; any of
     them may be repeated safely.
 
-    `authorize`, `resend`, `ask` and `ask_refund` raise NotFound for a reference that never reached the rail.
+    `authorize`, `resend`, `poll` and `poll_refund` raise NotFound for a reference that never reached the rail.
     """
 
     @property
@@ -161,7 +161,7 @@ class Rail(Protocol):
         """Sends the prompt or code of this attempt again, where `capabilities.resends` has its action."""
         ...
 
-    async def ask(self, business_id: str, reference: str, *, now: datetime) -> AttemptState: ...
+    async def poll(self, business_id: str, reference: str, *, now: datetime) -> AttemptState: ...
 
     async def read(self, raw: RawNotification, *, now: datetime) -> list[Notification]:
         """Authenticates the notification and returns its events.
@@ -178,7 +178,7 @@ class Rail(Protocol):
 
     async def refund(self, money: RefundMoney, *, now: datetime) -> PayoutState: ...
 
-    async def ask_refund(self, money: RefundMoney, *, now: datetime) -> PayoutState: ...
+    async def poll_refund(self, money: RefundMoney, *, now: datetime) -> PayoutState: ...
 
     def list_transactions(self, begin: datetime, end: datetime) -> AsyncIterator[RailTransaction]:
         """Booked from `begin` until before `end`, where `capabilities.lists_transactions`."""

@@ -14,8 +14,8 @@ from tidegate.audit import store as audit
 from tidegate.audit.model import Actor
 from tidegate.core.errors import Conflict, NotFound, Unavailable
 from tidegate.core.ids import PLATFORM_BUSINESS_ID
-from tidegate.infra.also import Also, nothing_else
 from tidegate.infra.db import Database, Tx
+from tidegate.infra.same_transaction import InSameTransaction, nothing_else
 from tidegate.rail import pause_store as store
 
 LOOK_EVERY_S = 2.0
@@ -49,7 +49,7 @@ async def pause(db: Database, rail: str, reason: str, *, configured: Collection[
         await _note(tx, rail, by, "rail.paused", now, why=reason)
 
 
-async def resume(db: Database, rail: str, *, by: Actor, now: datetime, also: Also = nothing_else) -> None:
+async def resume(db: Database, rail: str, *, by: Actor, now: datetime, also: InSameTransaction = nothing_else) -> None:
     async with db.transaction() as tx:
         await also(tx)
         if not await store.lift(tx, rail, by=by.actor, now=now):

@@ -17,8 +17,7 @@ from tidegate.infra.db import Database, Tx
 from tidegate.ledger import postings
 from tidegate.merchant.model import ApiKey
 from tidegate.refund import model, store, subject_store
-from tidegate.refund.model import RefundExchange, RefundRate, RefundView, Subject
-from tidegate.refund.request import RefundRequest
+from tidegate.refund.model import RefundExchange, RefundRate, RefundRequest, RefundView, Subject
 from tidegate.refund.subject_store import SubjectKey
 
 NOTHING_TO_REFUND = "no payment or collection has this reference"

@@ -4,20 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from decimal import Decimal
 
 import msgspec
 
 from tidegate.collection.rate import Rate, worth_of
 from tidegate.core import ids
 from tidegate.core.described_enum import DescribedEnum
-from tidegate.core.errors import Conflict, PaymentDisputed, RefundExceedsAvailable
+from tidegate.core.errors import Conflict, Invalid, PaymentDisputed, Problem, RefundExceedsAvailable
 from tidegate.core.fee import Fee, FeeOnRefund
-from tidegate.core.money import Money
+from tidegate.core.money import Currency, Money
 from tidegate.rail.action import FailureReason
 
-ASK_FIRST = timedelta(seconds=2)
-ASK_MAX = timedelta(minutes=30)
+POLL_FIRST = timedelta(seconds=2)
+POLL_MAX = timedelta(minutes=30)
 CONVERTED = "a converted collection cannot be refunded by the API; ask the operator to refund it"
+
+
+class RefundRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Without an amount: the excess of an overpayment, otherwise all that remains."""
+
+    reference: str
+    # In major units; the allowed decimals depend on the currency of the subject.
+    amount: Decimal | None = None
+    currency: Currency | None = None
+    # Visible to the customer, and to the merchant only.
+    reason: str | None = None
+    note: str | None = None
+
+    def amount_in(self, currency: Currency) -> Money | None:
+        if self.currency not in (None, currency):
+            raise Invalid(Problem("currency", f"must be {currency}, the currency received"))
+        if self.amount is None:
+            return None
+        minor = self.amount.scaleb(currency.exponent)
+        if minor != minor.to_integral_value():
+            decimals = f"at most {currency.exponent} decimals" if currency.exponent else "no decimals"
+            raise Invalid(Problem("amount", f"must have {decimals} in {currency}"))
+        return Money(int(minor), currency)
 
 
 class RefundStatus(DescribedEnum):
@@ -56,7 +80,7 @@ class RefundableTransfer(msgspec.Struct, frozen=True, kw_only=True):
     left: Money
 
 
-class RefundObstacle(msgspec.Struct, frozen=True, kw_only=True):
+class RefundDispute(msgspec.Struct, frozen=True, kw_only=True):
     """A dispute that is open or lost: the bank decides about its amount, or has decided."""
 
     rail: str
@@ -94,9 +118,9 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     transfers: tuple[RefundableTransfer, ...]
     # Reversed by the bank or disputed, beyond what was refunded of it.
     gone: Money | None = None
-    disputes: tuple[RefundObstacle, ...] = ()
+    disputes: tuple[RefundDispute, ...] = ()
     # Why it cannot be refunded.
-    obstacle: str | None = None
+    block_reason: str | None = None
     conversion: SubjectConversion | None = None
 
     @property
@@ -156,8 +180,8 @@ class RefundView(msgspec.Struct, frozen=True):
 
 def amount_of(subject: Subject, asked: Money | None) -> Money:
     """The requested amount; by default the excess of an overpayment, otherwise all that remains."""
-    if subject.obstacle is not None:
-        raise Conflict(subject.obstacle)
+    if subject.block_reason is not None:
+        raise Conflict(subject.block_reason)
     if subject.disputes and subject.left.minor <= 0:
         raise PaymentDisputed(f"nothing can be refunded: {_disputed(subject)}")
     if asked is None:
@@ -290,6 +314,6 @@ def completed(refund: Refund, legs: Sequence[Leg], *, now: datetime) -> Refund |
     )
 
 
-def next_poll_at(asks: int, *, now: datetime) -> datetime:
+def next_poll_at(polls: int, *, now: datetime) -> datetime:
     """A refund in progress is polled for, at growing intervals."""
-    return now + min(ASK_FIRST * (1 << min(asks, 12)), ASK_MAX)
+    return now + min(POLL_FIRST * (1 << min(polls, 12)), POLL_MAX)

@@ -77,16 +77,16 @@ def _leg_columns(leg: Leg) -> dict[str, Any]:
 
 
 # The kind of leased work, as the statement below names it.
-ASK = "ask_about_refunds"
+POLL = "poll_refunds"
 
 
-async def list_to_ask(tx: Tx, now: datetime, *, limit: int) -> list[DueRow]:
+async def list_to_poll(tx: Tx, now: datetime, *, limit: int) -> list[DueRow]:
     """Legs to poll for, by reference."""
     rows = await tx.fetch(
         """
         SELECT business_id, reference FROM refund_leg
          WHERE is_due(business_id, next_poll_at, $1)
-           AND NOT is_held_back(business_id, 'ask_about_refunds', reference, $1)
+           AND NOT is_held_back(business_id, 'poll_refunds', reference, $1)
          ORDER BY next_poll_at LIMIT $2
         """,
         now, limit,
@@ -94,16 +94,16 @@ async def list_to_ask(tx: Tx, now: datetime, *, limit: int) -> list[DueRow]:
     return [DueRow(row["business_id"], row["reference"]) for row in rows]
 
 
-async def find_to_ask(tx: Tx, business_id: str, reference: str, now: datetime) -> tuple[int, int, Leg] | None:
+async def find_to_poll(tx: Tx, business_id: str, reference: str, now: datetime) -> tuple[int, int, Leg] | None:
     """Its refund's id, the number of polls, and the leg; None when it need not be polled any more."""
     row = await tx.fetchrow(
         "SELECT * FROM refund_leg WHERE business_id = $1 AND reference = $2 AND next_poll_at <= $3",
         business_id, reference, now,
     )  # fmt: skip
-    return (row["refund_id"], row["asks"], leg_of(row)) if row else None
+    return (row["refund_id"], row["polls"], leg_of(row)) if row else None
 
 
-async def hasten(tx: Tx, business_id: str, reference: str, *, rail: str, now: datetime) -> bool:
+async def poll_now(tx: Tx, business_id: str, reference: str, *, rail: str, now: datetime) -> bool:
     """Polls for it at once, unless it has ended. False when the rail has no such refund."""
     done = await tx.fetchval(
         """
@@ -116,10 +116,10 @@ async def hasten(tx: Tx, business_id: str, reference: str, *, rail: str, now: da
     return done is True
 
 
-async def ask_later(tx: Tx, business_id: str, leg: Leg, *, next_poll_at: datetime) -> None:
+async def poll_later(tx: Tx, business_id: str, leg: Leg, *, next_poll_at: datetime) -> None:
     await tx.execute(
         """
-        UPDATE refund_leg SET asks = asks + 1, next_poll_at = $3
+        UPDATE refund_leg SET polls = polls + 1, next_poll_at = $3
          WHERE business_id = $1 AND reference = $2 AND status = 'processing'
         """,
         business_id, leg.reference, next_poll_at,

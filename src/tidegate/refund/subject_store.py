@@ -12,7 +12,7 @@ from tidegate.collection.store import rate_of
 from tidegate.core.fee import DEFAULT_FEE_RULE_BY_ID, Fee, FeeOnRefund
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
-from tidegate.refund.model import RefundableTransfer, RefundObstacle, Subject, SubjectConversion
+from tidegate.refund.model import RefundableTransfer, RefundDispute, Subject, SubjectConversion
 
 _NOT_PAID = "a payment can be refunded only in status success; this one is {}"
 _NOT_CREDITED = "a collection can be refunded only in status successful; this one is {}"
@@ -82,7 +82,7 @@ def payment_to_refund(found: Row) -> Subject:
         for rail, transaction_id, left in found["transfers"]
     )
     disputes = tuple(
-        RefundObstacle(rail=rail, dispute_id=dispute_id, is_open=status == "open", amount=Money(minor, currency))
+        RefundDispute(rail=rail, dispute_id=dispute_id, is_open=status == "open", amount=Money(minor, currency))
         for rail, dispute_id, status, minor in found["disputes"]
     )
     fee_minor, vat_minor = found["fee_given"]
@@ -99,8 +99,8 @@ def _reduced(subject: Subject, *, is_taken_back: bool | None) -> Subject:
         return subject
     left = sum((transfer.left for transfer in subject.transfers), start=Money.zero(subject.received.currency))
     is_gone = is_taken_back is False or (is_taken_back and not left.minor)
-    obstacle = subject.obstacle or (_TAKEN_BACK if is_gone else None)
-    return msgspec.structs.replace(subject, obstacle=obstacle, gone=subject.left - left)
+    block_reason = subject.block_reason or (_TAKEN_BACK if is_gone else None)
+    return msgspec.structs.replace(subject, block_reason=block_reason, gone=subject.left - left)
 
 
 # The fee that was given back is that of refunds in progress or paid out.
@@ -134,7 +134,7 @@ def payment_subject(
         refunded=Money(row["refunded_minor"], currency),
         fee_given=fee_given or _no_fee(currency),
         transfers=transfers,
-        obstacle=None if row["status"] == "success" else _NOT_PAID.format(row["status"]),
+        block_reason=None if row["status"] == "success" else _NOT_PAID.format(row["status"]),
     )
 
 
@@ -143,7 +143,7 @@ def collection_subject(row: Row, on_refund: str | None, fee_given: Fee | None = 
     received = Money(row["source_minor"], currency)
     refunded = Money(row["refunded_minor"], currency)
     is_converted = row["destination_currency"] != currency
-    obstacle = None if row["status"] == "successful" else _NOT_CREDITED.format(row["status"])
+    block_reason = None if row["status"] == "successful" else _NOT_CREDITED.format(row["status"])
     return Subject(
         business_id=row["business_id"],
         collection_id=row["id"],
@@ -151,9 +151,9 @@ def collection_subject(row: Row, on_refund: str | None, fee_given: Fee | None = 
         merchant_reference=row["merchant_reference"],
         expected=received,
         received=received,
-        settled=Money(0 if obstacle or is_converted else row["credited_minor"], currency),
+        settled=Money(0 if block_reason or is_converted else row["credited_minor"], currency),
         fee=_no_fee(currency)
-        if obstacle or is_converted
+        if block_reason or is_converted
         else Fee(Money(row["fee_minor"], currency), Money(row["vat_minor"], currency)),
         fee_on_refund=_fee_on_refund(row["fee_rule_id"], on_refund),
         variance=None,
@@ -162,8 +162,8 @@ def collection_subject(row: Row, on_refund: str | None, fee_given: Fee | None = 
         transfers=(
             RefundableTransfer(rail=row["rail"], transaction_id=row["transaction_id"], left=received - refunded),
         ),
-        obstacle=obstacle,
-        conversion=_conversion(row) if is_converted and not obstacle else None,
+        block_reason=block_reason,
+        conversion=_conversion(row) if is_converted and not block_reason else None,
     )
 
 

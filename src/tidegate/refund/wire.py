@@ -19,8 +19,7 @@ from tidegate.infra.timestamp import to_iso
 from tidegate.merchant.field import Remark
 from tidegate.refund.field import RefundAmount
 from tidegate.refund.list_store import RefundFilter
-from tidegate.refund.model import RefundStatus, RefundView
-from tidegate.refund.request import RefundRequest
+from tidegate.refund.model import RefundRequest, RefundStatus, RefundView
 from tidegate.refund.subject_store import SubjectKey
 from tidegate.webhook.model import MEANING_OF_EVENT
 

@@ -70,7 +70,10 @@ LIVE_KINDS = (
 # Empty tables in live mode.
 SANDBOX_KINDS = (
     RetentionKind(
-        "sandbox_notices", lambda kept: kept.sandbox, store.list_sandbox_notices, store.remove_sandbox_notices
+        "sandbox_notifications",
+        lambda kept: kept.sandbox,
+        store.list_sandbox_notifications,
+        store.remove_sandbox_notifications,
     ),
     RetentionKind(
         "sandbox_attempts", lambda kept: kept.sandbox, store.list_sandbox_attempts, store.remove_sandbox_attempts

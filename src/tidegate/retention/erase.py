@@ -64,7 +64,7 @@ class PayerIdentity(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass
 class FoundData:
-    """What is the payer's. Rows with an obstacle stay for now, and so does all that leads from them."""
+    """What is the payer's. Blocked rows stay for now, and so does all that leads from them."""
 
     payments: list[PayerPayment] = field(default_factory=list)
     inflows: list[PayerInflow] = field(default_factory=list)
@@ -76,9 +76,9 @@ class FoundData:
     disputed: int = 0
 
     @property
-    def obstacles(self) -> list[str]:
+    def block_reasons(self) -> list[str]:
         rows: list[PayerPayment | PayerInflow | HeldAccount] = [*self.payments, *self.inflows, *self.accounts]
-        return [row.obstacle for row in rows if row.obstacle is not None] + ["disputed"] * self.disputed
+        return [row.block_reason for row in rows if row.block_reason is not None] + ["disputed"] * self.disputed
 
     def counts(self) -> dict[str, int]:
         """How many can be erased now."""
@@ -204,7 +204,7 @@ class Eraser:
     id: str = field(default_factory=lambda: f"erasure_{secrets.token_hex(8)}")
 
     async def erase(self, found: FoundData) -> dict[str, int]:
-        """How many of each were erased. What has got an obstacle meanwhile stays."""
+        """How many of each were erased. What is blocked meanwhile stays."""
         for account in _free(found.accounts):
             await self._payees(account)
         return {
@@ -252,7 +252,7 @@ R = TypeVar("R", PayerPayment, PayerInflow, HeldAccount)
 
 
 def _free(rows: Iterable[R]) -> list[R]:
-    return [row for row in rows if row.obstacle is None]
+    return [row for row in rows if row.block_reason is None]
 
 
 def _by_business(rows: Iterable[R]) -> dict[str, list[Any]]:

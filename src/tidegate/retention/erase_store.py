@@ -34,7 +34,7 @@ class PayerPayment(msgspec.Struct, frozen=True, kw_only=True):
 
     business_id: str
     id: int
-    obstacle: str | None
+    block_reason: str | None
     # In answers to the merchant.
     known_as: tuple[str, ...]
     # In notifications of rails.
@@ -45,7 +45,7 @@ class PayerPayment(msgspec.Struct, frozen=True, kw_only=True):
 class PayerInflow(msgspec.Struct, frozen=True, kw_only=True):
     business_id: str
     id: int
-    obstacle: str | None
+    block_reason: str | None
     reference: str
     transaction_id: str
 
@@ -55,7 +55,7 @@ class HeldAccount(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     kyc: str
     account_number: str | None
-    obstacle: str | None
+    block_reason: str | None
 
 
 async def list_payments(
@@ -80,7 +80,7 @@ async def list_payments(
 async def get_payments(tx: Tx, business_id: str, ids: Sequence[int]) -> list[PayerPayment]:
     rows = await tx.fetch(
         """
-        SELECT payment.business_id, payment.id, payment_erasure_obstacle(business_id, id) AS obstacle,
+        SELECT payment.business_id, payment.id, payment_erasure_block(business_id, id) AS block_reason,
                array_remove(ARRAY[pay_code, customer_email, customer_phone], NULL)
                || ARRAY(SELECT reference FROM refund WHERE refund.business_id = $1 AND payment_id = payment.id)
                    AS known_as,
@@ -102,7 +102,7 @@ async def list_accounts(tx: Tx, page: PageStart) -> list[HeldAccount]:
     low, high, business_id = page.bounds()
     rows = await tx.fetch(
         """
-        SELECT business_id, id, kyc, account_number, account_erasure_obstacle(business_id, id) AS obstacle
+        SELECT business_id, id, kyc, account_number, account_erasure_block(business_id, id) AS block_reason
           FROM virtual_account
          WHERE business_id >= $1 AND business_id <= $2 AND (business_id, id) > ($3, $4)
          ORDER BY business_id, id LIMIT $5
@@ -135,7 +135,7 @@ async def list_inflows(
 async def get_inflows(tx: Tx, business_id: str, ids: Sequence[int]) -> list[PayerInflow]:
     rows = await tx.fetch(
         """
-        SELECT business_id, id, reference, transaction_id, inflow_erasure_obstacle(business_id, id) AS obstacle
+        SELECT business_id, id, reference, transaction_id, inflow_erasure_block(business_id, id) AS block_reason
           FROM collection WHERE business_id = $1 AND id = ANY ($2::bigint[])
          ORDER BY id
         """,

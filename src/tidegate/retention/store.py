@@ -128,21 +128,22 @@ async def remove_mails(tx: Tx, business_id: str, ids: Sequence[str], before: dat
     return int(await tx.fetchval("SELECT remove_mails($1, $2, $3)", business_id, ids, before))
 
 
-async def list_sandbox_notices(tx: Tx, before: datetime, after: OldRow, *, limit: int) -> list[OldRow]:
+async def list_sandbox_notifications(tx: Tx, before: datetime, after: OldRow, *, limit: int) -> list[OldRow]:
     rows = await tx.fetch(
         """
-        SELECT created_at AS at, business_id AS owner, notice.id::text AS id FROM sandbox_notice AS notice
+        SELECT created_at AS at, business_id AS owner, notification.id::text AS id
+          FROM sandbox_notification AS notification
          WHERE sent_at IS NOT NULL AND is_due(business_id, created_at, $1)
-           AND created_at >= $2 AND (created_at, business_id, notice.id::text) > ($2, $3, $4)
-         ORDER BY created_at, business_id, notice.id::text LIMIT $5
+           AND created_at >= $2 AND (created_at, business_id, notification.id::text) > ($2, $3, $4)
+         ORDER BY created_at, business_id, notification.id::text LIMIT $5
         """,
         before, *after, limit,
     )  # fmt: skip
     return _old(rows)
 
 
-async def remove_sandbox_notices(tx: Tx, business_id: str, ids: Sequence[str], before: datetime) -> int:
-    return int(await tx.fetchval("SELECT remove_sandbox_notices($1, $2, $3)", business_id, ids, before))
+async def remove_sandbox_notifications(tx: Tx, business_id: str, ids: Sequence[str], before: datetime) -> int:
+    return int(await tx.fetchval("SELECT remove_sandbox_notifications($1, $2, $3)", business_id, ids, before))
 
 
 async def list_sandbox_attempts(tx: Tx, before: datetime, after: OldRow, *, limit: int) -> list[OldRow]:

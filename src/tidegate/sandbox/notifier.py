@@ -16,7 +16,7 @@ from tidegate.rail.sandbox import SandboxRail
 log = structlog.get_logger("sandbox")
 
 
-async def send_notices(deps: PaymentDeps, clock: Clock) -> RoundResult:
+async def send_notifications(deps: PaymentDeps, clock: Clock) -> RoundResult:
     rail = deps.rails["sandbox"]
     assert isinstance(rail, SandboxRail)
 
@@ -31,4 +31,4 @@ async def send_notices(deps: PaymentDeps, clock: Clock) -> RoundResult:
         except Refusal as refused:
             log.error("notification of the sandbox's rail was refused", why=refused.message)
 
-    return await rail.send_notices(carry, clock)
+    return await rail.send_notifications(carry, clock)

@@ -44,18 +44,18 @@ class OperatorApi:
         return await self._act(call, lambda id_, by, now: accounts.approve(self.deps, id_, by=by, now=now))
 
     async def decline(self, call: Call) -> Answer:
-        why = _why(call)
+        why = _reason_in(call)
         return await self._act(call, lambda id_, by, now: accounts.decline(self.deps.db, id_, why, by=by, now=now))
 
     async def suspend(self, call: Call) -> Answer:
-        why = _why(call)
+        why = _reason_in(call)
         return await self._act(call, lambda id_, by, now: accounts.suspend(self.deps.db, id_, why, by=by, now=now))
 
     async def reinstate(self, call: Call) -> Answer:
         return await self._act(call, lambda id_, by, now: accounts.reinstate(self.deps.db, id_, by=by, now=now))
 
     async def close(self, call: Call) -> Answer:
-        why = _why(call)
+        why = _reason_in(call)
         return await self._act(call, lambda id_, by, now: accounts.close(self.deps.db, id_, why, by=by, now=now))
 
     async def _act(self, call: Call, act: OperatorAct) -> Answer:
@@ -108,7 +108,7 @@ class OperatorApi:
 
     def _on_accounts(self, base: Operation) -> list[Operation]:
         on_account = replace(base, path_parameters=ACCOUNT_PARAMETER, prepared_by=AN_ACCOUNT)
-        with_reason = replace(on_account, request=wire.Why, is_body_optional=True)
+        with_reason = replace(on_account, request=wire.DecisionReason, is_body_optional=True)
         path = "/sandbox/virtual-accounts/{accountId}"
         return [
             replace(on_account, path=f"{path}/approve", name="approveAccount", summary="Approve a virtual account",
@@ -171,6 +171,6 @@ def _by(call: Call) -> Actor:
     return audit.key(call.caller.key.id, call.client)
 
 
-def _why(call: Call) -> str:
+def _reason_in(call: Call) -> str:
     value = call.json() if call.body else {}
-    return read(value, wire.Why, lambda _: card_data.problems_in(value)).reason or NO_REASON
+    return read(value, wire.DecisionReason, lambda _: card_data.problems_in(value)).reason or NO_REASON

@@ -10,7 +10,7 @@ from msgspec import Meta
 from tidegate.sandbox.wire import SandboxText
 
 
-class Why(msgspec.Struct, kw_only=True):
+class DecisionReason(msgspec.Struct, kw_only=True):
     reason: Annotated[SandboxText | None, Meta(description="Shown in the account's record.")] = None
 
 

@@ -17,13 +17,13 @@ from tidegate.core.clock import Clock
 from tidegate.core.ids import Mode
 from tidegate.core.money import ACCOUNT_OFFERS, Currency
 from tidegate.infra.db import Database, Tx
-from tidegate.member import entrance
+from tidegate.member import sandbox_people
 from tidegate.merchant import commands as merchants
 from tidegate.merchant import store
 from tidegate.merchant.model import Business, KeyKind, hash_of
 from tidegate.rail.deps import PaymentDeps
 from tidegate.settings import Settings
-from tidegate.staff import entrance as staff_entrance
+from tidegate.staff import sandbox_staff
 from tidegate.webhook import commands as webhooks
 from tidegate.webhook.commands import WebhookDeps
 
@@ -51,13 +51,13 @@ async def seed(webhook_deps: WebhookDeps, deps: PaymentDeps, settings: Settings,
     now = clock.now_of(keys["businessId"])
     # There is no endpoint yet; the first one to be created gets this secret.
     secret = await webhooks.keep_for_first(webhook_deps, keys["businessId"], known.get("webhookSecret"), now=now)
-    await entrance.seed(deps.db, keys["businessId"], now=clock.now())
-    await staff_entrance.seed(deps.db, now=clock.now())
+    await sandbox_people.seed(deps.db, keys["businessId"], now=clock.now())
+    await sandbox_staff.seed(deps.db, now=clock.now())
     addresses = {
         "baseUrl": settings.base_url,
         "checkoutUrl": settings.checkout_url,
-        "dashboardUrl": await entrance.new_link(deps.db, settings.base_url),
-        "consoleUrl": await staff_entrance.new_link(deps.db, settings.console_address),
+        "dashboardUrl": await sandbox_people.new_link(deps.db, settings.base_url),
+        "consoleUrl": await sandbox_staff.new_link(deps.db, settings.console_address),
         "mailUrl": f"{settings.base_url}/mail",
     }
     accounts = await _accounts(deps, keys["businessId"], now=now)

@@ -32,7 +32,7 @@ class Simulator:
         self, business_id: str, pay_code: str, amount: Money, *, payer: Party, now: datetime
     ) -> str:
         """To the payment's latest account, open or not. Returns the bank's identifier of the transfer."""
-        snapshot = await self._situation(business_id, pay_code)
+        snapshot = await self._snapshot(business_id, pay_code)
         if snapshot.attempt is None or snapshot.attempt.account_number is None:
             raise errors.Conflict("this payment has no account to send money to; start a bank transfer first")
         sent = BankTransfer(account_number=snapshot.attempt.account_number, amount=amount, payer=payer)
@@ -53,7 +53,7 @@ class Simulator:
     async def expire(self, business_id: str, pay_code: str, *, now: datetime) -> None:
         """Ends the session and closes its account; the next sweep then expires the payment."""
         for _ in range(TRIES):
-            payment = (await self._situation(business_id, pay_code)).payment
+            payment = (await self._snapshot(business_id, pay_code)).payment
             if transition.is_final(payment.status):
                 raise errors.IllegalTransition(f"this payment is already {payment.status.value}")
             async with self.deps.db.connection() as tx:
@@ -63,7 +63,7 @@ class Simulator:
 
     async def dispute(self, business_id: str, pay_code: str, status: DisputeStatus, *, now: datetime) -> str:
         """The payer disputes what was received last, or the bank has decided. Returns the dispute's id."""
-        payment = (await self._situation(business_id, pay_code)).payment
+        payment = (await self._snapshot(business_id, pay_code)).payment
         async with self.deps.db.transaction() as tx:
             found = await store.find_last_settled(tx, payment)
             if found is None:
@@ -71,12 +71,12 @@ class Simulator:
             return await self.rail.dispute(tx, business_id, *found, status, now=now)
 
     async def _attempt_of(self, business_id: str, pay_code: str) -> str:
-        snapshot = await self._situation(business_id, pay_code)
+        snapshot = await self._snapshot(business_id, pay_code)
         if snapshot.attempt is None:
             raise errors.Conflict("this payment has no attempt yet; charge it first")
         return snapshot.attempt.reference
 
-    async def _situation(self, business_id: str, pay_code: str) -> PaymentSnapshot:
+    async def _snapshot(self, business_id: str, pay_code: str) -> PaymentSnapshot:
         """With the newest attempt."""
         if not ids.looks_like_pay_code(pay_code):
             raise errors.NotFound(pay.NOT_FOUND)

@@ -26,15 +26,15 @@ from tidegate.docs.markdown import CodeSample, Document
 from tidegate.docs.renderer import KEYS_PATH
 from tidegate.infra.db import Database
 from tidegate.infra.http.client import client_of
-from tidegate.infra.http.limit import Allowance, Limiter
 from tidegate.infra.http.read import read
+from tidegate.infra.http.request_limit import Allowance, Limiter
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page.csrf import Csrf
 from tidegate.infra.page.response import File, Html, see_other
 from tidegate.infra.page.router import PageRequest, PageRoute
 from tidegate.infra.site.pages import HomePage, SitePages, wants_page
 from tidegate.infra.telemetry import Meter
-from tidegate.member import entrance
+from tidegate.member import sandbox_people
 from tidegate.merchant import commands as merchants
 from tidegate.merchant.model import Business
 from tidegate.payment import commands, wire
@@ -117,7 +117,7 @@ class StartPage:
     async def open_dashboard(self, request: PageRequest) -> Html:
         """By a link that enters once, as `make run` prints it."""
         self._admit(request)
-        link = await entrance.new_link(self.db, self.pages.site.base_url)
+        link = await sandbox_people.new_link(self.db, self.pages.site.base_url)
         return see_other(urlsplit(link).path)
 
     def _refuse_flood(self, scope: Scope) -> None:

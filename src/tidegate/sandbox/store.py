@@ -46,7 +46,8 @@ async def find_next_event(tx: Tx, business_id: str, *, now: datetime) -> datetim
              UNION ALL SELECT next_poll_at FROM attempt WHERE business_id = $1 AND next_poll_at > $2
              UNION ALL SELECT next_poll_at FROM refund_leg WHERE business_id = $1 AND next_poll_at > $2
              UNION ALL SELECT due_at FROM webhook_delivery WHERE business_id = $1 AND due_at > $2
-             UNION ALL SELECT due_at FROM sandbox_notice WHERE business_id = $1 AND sent_at IS NULL AND due_at > $2
+             UNION ALL SELECT due_at FROM sandbox_notification
+                        WHERE business_id = $1 AND sent_at IS NULL AND due_at > $2
              UNION ALL SELECT expires_at FROM approval WHERE business_id = $1 AND status = 'open' AND expires_at > $2
         ) AS coming (at)
         """,
@@ -55,8 +56,8 @@ async def find_next_event(tx: Tx, business_id: str, *, now: datetime) -> datetim
     return found
 
 
-async def wish_trade(tx: Tx, business_id: str, *, days: int) -> None:
-    """Days that are left of a wish before are not added to."""
+async def request_trade(tx: Tx, business_id: str, *, days: int) -> None:
+    """Days that are left of an earlier request are not added to."""
     await tx.execute(
         """
         INSERT INTO sandbox_trade (business_id, days, days_left) VALUES ($1, $2, $2)

@@ -35,7 +35,7 @@ from tidegate.rail.sandbox.begin import CARDS
 from tidegate.rail.sandbox.model import Behaviour
 from tidegate.rail.state import Party
 from tidegate.refund import commands as refunds
-from tidegate.refund.request import RefundRequest
+from tidegate.refund.model import RefundRequest
 from tidegate.sandbox import store
 from tidegate.sandbox.simulator import Simulator
 from tidegate.sandbox.wire import AHEAD_MAX
@@ -74,7 +74,7 @@ class TradeResult:
 DAY_LASTS = timedelta(minutes=2)
 
 
-async def trade_wished_day(deps: PaymentDeps, clock: ShiftedClock, settle: Settle) -> RoundResult:
+async def trade_requested_day(deps: PaymentDeps, clock: ShiftedClock, settle: Settle) -> RoundResult:
     """One round of the worker: a day that the dashboard has asked for."""
     now = clock.now()
     async with deps.db.connection() as tx:

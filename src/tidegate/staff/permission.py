@@ -16,7 +16,7 @@ class StaffRole(StrEnum):
 class StaffPermission(StrEnum):
     SEE = "see merchants, money and queues"
     DOCUMENT = "open documents after saying why"
-    BRAKE = "suspend merchants and accounts, pause cards"
+    SUSPEND = "suspend merchants and accounts, pause cards"
     CREATE = "create merchants and propose their owners"
     PROPOSE = "propose what lets money out or widens rights"
     APPROVE = "approve what another person proposed"
@@ -31,7 +31,7 @@ class StaffPermission(StrEnum):
 _TABLE = {
     StaffPermission.SEE:        "yyy",
     StaffPermission.DOCUMENT:   "yyy",
-    StaffPermission.BRAKE:      "ss-",
+    StaffPermission.SUSPEND:    "ss-",
     StaffPermission.CREATE:     "s--",
     StaffPermission.PROPOSE:    "2--",
     StaffPermission.APPROVE:    "-s-",

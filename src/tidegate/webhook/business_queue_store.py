@@ -35,11 +35,11 @@ async def fan_out(tx: Tx, business_id: str, now: datetime, *, limit: int) -> int
 
 
 async def list_to_look_at(tx: Tx, now: datetime, *, limit: int) -> list[str]:
-    """Those with an endpoint whose turn has come, the longest due first."""
+    """Those with an endpoint to poll, the longest due first."""
     rows = await tx.fetch(
         """
         SELECT business_id FROM endpoint_state
-         WHERE is_due(business_id, look_at, $1) GROUP BY business_id ORDER BY min(look_at) LIMIT $2
+         WHERE is_due(business_id, next_poll_at, $1) GROUP BY business_id ORDER BY min(next_poll_at) LIMIT $2
         """,
         now, limit,
     )  # fmt: skip
@@ -102,10 +102,14 @@ async def finish(
         }
         for one in results
     ]
-    turns = [{"endpoint_id": key, **msgspec.structs.asdict(circuit)} for key, circuit in circuits.items()]
+    states = [{"endpoint_id": key, **msgspec.structs.asdict(circuit)} for key, circuit in circuits.items()]
     encode = msgspec.json.encode
     return int(
         await tx.fetchval(
-            "SELECT finish_deliveries($1, $2, $3, $4)", business_id, encode(given).decode(), encode(turns).decode(), now
+            "SELECT finish_deliveries($1, $2, $3, $4)",
+            business_id,
+            encode(given).decode(),
+            encode(states).decode(),
+            now,
         )
     )

@@ -13,10 +13,10 @@ from tidegate.audit.model import Actor
 from tidegate.core import ids
 from tidegate.core.errors import Conflict, Invalid, NotFound, Problem
 from tidegate.infra.address import WebUrl
-from tidegate.infra.also import Also, nothing_else
 from tidegate.infra.db import Database, Tx
 from tidegate.infra.guard import Guard
 from tidegate.infra.http.operation import encode
+from tidegate.infra.same_transaction import InSameTransaction, nothing_else
 from tidegate.infra.timestamp import to_iso
 from tidegate.infra.vault import NoKey, Vault
 from tidegate.merchant import store as merchant_store
@@ -41,7 +41,7 @@ NO_DELIVERY = "this business has no webhook delivery with this id"
 RESEND_AFTER_S = 1
 IN_FLIGHT = "in_flight"
 # Why a delivery cannot be sent again.
-_OBSTACLES = {
+_BLOCK_REASONS = {
     "deleted": "its endpoint was deleted; create it again and replay the period",
     "disabled": "its endpoint is disabled; enable it first",
     IN_FLIGHT: "it is being sent now; get the delivery again for the outcome",
@@ -102,7 +102,7 @@ async def get(db: Database, business_id: str, endpoint_id: str) -> Endpoint:
 
 async def change(
     db: Database, business_id: str, endpoint_id: str, changes: Mapping[str, Any], *, by: Actor, now: datetime,
-    also: Also = nothing_else,
+    also: InSameTransaction = nothing_else,
 ) -> Endpoint:  # fmt: skip
     """Also resets the circuit of a failing endpoint."""
     async with db.transaction() as tx:
@@ -171,10 +171,12 @@ async def send_test(tx: Tx, business_id: str, endpoint_id: str, *, by: Actor, no
 
 
 async def resend(tx: Tx, business_id: str, delivery_id: int, *, by: Actor, now: datetime) -> Delivery:
-    obstacle = await log_store.resend(tx, business_id, delivery_id, now=now)
-    if obstacle:
-        raise Conflict(_OBSTACLES[obstacle], retry_after_s=RESEND_AFTER_S if obstacle == IN_FLIGHT else None)
-    delivery = await log_store.find(tx, business_id, delivery_id) if obstacle is not None else None
+    block_reason = await log_store.resend(tx, business_id, delivery_id, now=now)
+    if block_reason:
+        raise Conflict(
+            _BLOCK_REASONS[block_reason], retry_after_s=RESEND_AFTER_S if block_reason == IN_FLIGHT else None
+        )
+    delivery = await log_store.find(tx, business_id, delivery_id) if block_reason is not None else None
     if delivery is None:
         raise NotFound(NO_DELIVERY)
     await audit.insert(

@@ -281,8 +281,8 @@ class Sender:
         if self._is_wanted.is_set():
             return
         async with self._db.connection() as tx:
-            look_at = await queue_store.find_next_look(tx)
-        until_due_s = (look_at - self._clock.now()).total_seconds() if look_at else POLL_S
+            next_poll_at = await queue_store.find_next_poll_at(tx)
+        until_due_s = (next_poll_at - self._clock.now()).total_seconds() if next_poll_at else POLL_S
         await self._is_wanted_within(min(max(until_due_s, PAUSE_MIN_S), POLL_S))
 
     async def _is_wanted_within(self, seconds: float) -> bool:

@@ -112,39 +112,39 @@ async def resend(tx: Tx, business_id: str, delivery_id: int, *, now: datetime) -
     """The schedule starts again. None when there is no such delivery; otherwise the reason of a refusal, or ''."""
     row = await tx.fetchrow(
         """
-        WITH turn AS (
-            SELECT turn.business_id, turn.endpoint_id, endpoint.status AS endpoint_status, endpoint.deleted_at,
+        WITH state AS (
+            SELECT state.business_id, state.endpoint_id, endpoint.status AS endpoint_status, endpoint.deleted_at,
                    event.payload IS NULL AS is_erased
               FROM webhook_delivery AS delivery
-              JOIN endpoint_state AS turn USING (business_id, endpoint_id)
-              JOIN webhook_endpoint AS endpoint ON endpoint.business_id = turn.business_id
-                   AND endpoint.id = turn.endpoint_id
-              JOIN event ON event.business_id = turn.business_id AND event.id = delivery.event_id
+              JOIN endpoint_state AS state USING (business_id, endpoint_id)
+              JOIN webhook_endpoint AS endpoint ON endpoint.business_id = state.business_id
+                   AND endpoint.id = state.endpoint_id
+              JOIN event ON event.business_id = state.business_id AND event.id = delivery.event_id
              WHERE delivery.business_id = $1 AND delivery.id = $2
-               FOR UPDATE OF turn FOR SHARE OF endpoint),
+               FOR UPDATE OF state FOR SHARE OF endpoint),
         queued AS (
             UPDATE webhook_delivery AS delivery
                SET status = 'pending', due_at = $3, priority = 0, failures = 0, lease_token = NULL, lease_until = NULL
-              FROM turn
+              FROM state
              WHERE delivery.business_id = $1 AND delivery.id = $2
-               AND turn.endpoint_status = 'enabled' AND turn.deleted_at IS NULL AND NOT turn.is_erased
+               AND state.endpoint_status = 'enabled' AND state.deleted_at IS NULL AND NOT state.is_erased
                AND (delivery.lease_until IS NULL OR delivery.lease_until <= $3)
             RETURNING delivery.id),
         -- A manual resend may try an endpoint whose circuit is open.
         woken AS (
-            UPDATE endpoint_state SET look_at = $3, open_until = least(open_until, $3)
-              FROM turn, queued
-             WHERE endpoint_state.business_id = turn.business_id AND endpoint_state.endpoint_id = turn.endpoint_id)
-        SELECT CASE WHEN turn.is_erased THEN 'erased'
-                    WHEN turn.deleted_at IS NOT NULL THEN 'deleted'
-                    WHEN turn.endpoint_status <> 'enabled' THEN 'disabled'
+            UPDATE endpoint_state SET next_poll_at = $3, open_until = least(open_until, $3)
+              FROM state, queued
+             WHERE endpoint_state.business_id = state.business_id AND endpoint_state.endpoint_id = state.endpoint_id)
+        SELECT CASE WHEN state.is_erased THEN 'erased'
+                    WHEN state.deleted_at IS NOT NULL THEN 'deleted'
+                    WHEN state.endpoint_status <> 'enabled' THEN 'disabled'
                     WHEN NOT EXISTS (SELECT FROM queued) THEN 'in_flight'
-                    ELSE '' END AS obstacle
-          FROM turn
+                    ELSE '' END AS block_reason
+          FROM state
         """,
         business_id, delivery_id, now,
     )  # fmt: skip
-    return row["obstacle"] if row else None
+    return row["block_reason"] if row else None
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True):
@@ -187,22 +187,22 @@ async def replay(tx: Tx, business_id: str, window: Window, *, now: datetime, lim
 
 
 _REPLAY = """
-    WITH turn AS (
-        SELECT turn.business_id, turn.endpoint_id, endpoint.events
-          FROM endpoint_state AS turn
-          JOIN webhook_endpoint AS endpoint ON endpoint.business_id = turn.business_id
-               AND endpoint.id = turn.endpoint_id
-         WHERE turn.business_id = $1 AND endpoint.status = 'enabled' AND endpoint.deleted_at IS NULL
+    WITH state AS (
+        SELECT state.business_id, state.endpoint_id, endpoint.events
+          FROM endpoint_state AS state
+          JOIN webhook_endpoint AS endpoint ON endpoint.business_id = state.business_id
+               AND endpoint.id = state.endpoint_id
+         WHERE state.business_id = $1 AND endpoint.status = 'enabled' AND endpoint.deleted_at IS NULL
            AND ($4::text IS NULL OR endpoint.id = $4)
-         ORDER BY turn.business_id, turn.endpoint_id FOR UPDATE OF turn FOR SHARE OF endpoint),
+         ORDER BY state.business_id, state.endpoint_id FOR UPDATE OF state FOR SHARE OF endpoint),
     queued AS (
         INSERT INTO webhook_delivery AS delivery (business_id, id, endpoint_id, event_id, event_type, reference,
                                                   priority, due_at, created_at)
-        SELECT event.business_id, new_webhook_delivery_id($8), turn.endpoint_id, event.id, event.type, event.reference,
+        SELECT event.business_id, new_webhook_delivery_id($8), state.endpoint_id, event.id, event.type, event.reference,
                1, $8, $8
-          FROM turn JOIN event ON event.business_id = turn.business_id AND event.type = ANY (turn.events)
+          FROM state JOIN event ON event.business_id = state.business_id AND event.type = ANY (state.events)
           LEFT JOIN webhook_delivery AS known ON known.business_id = event.business_id
-               AND known.event_id = event.id AND known.endpoint_id = turn.endpoint_id
+               AND known.event_id = event.id AND known.endpoint_id = state.endpoint_id
          WHERE event.business_id = $1 AND event.is_fanned_out AND event.created_at >= $2 AND event.created_at < $3
            AND ($5::text[] IS NULL OR event.type = ANY ($5))
            AND NOT ($6 AND known.status IS NOT DISTINCT FROM 'delivered') AND event.payload IS NOT NULL
@@ -213,9 +213,9 @@ _REPLAY = """
          WHERE delivery.lease_until IS NULL OR delivery.lease_until <= $8
         RETURNING delivery.id),
     woken AS (
-        UPDATE endpoint_state SET look_at = $8
-          FROM turn
-         WHERE endpoint_state.business_id = turn.business_id AND endpoint_state.endpoint_id = turn.endpoint_id)
+        UPDATE endpoint_state SET next_poll_at = $8
+          FROM state
+         WHERE endpoint_state.business_id = state.business_id AND endpoint_state.endpoint_id = state.endpoint_id)
     SELECT count(*) FROM queued
 """
 
@@ -236,7 +236,7 @@ async def insert_test(
             SELECT business_id, new_webhook_delivery_id($6), $2, id, $4, 0, $6, $6 FROM noted
             RETURNING id),
         woken AS (
-            UPDATE endpoint_state SET look_at = $6, open_until = least(open_until, $6)
+            UPDATE endpoint_state SET next_poll_at = $6, open_until = least(open_until, $6)
              WHERE business_id = $1 AND endpoint_id = $2)
         SELECT id FROM made
         """,

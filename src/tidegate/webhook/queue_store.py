@@ -31,29 +31,29 @@ _FAN_OUT = """
         UPDATE event SET is_fanned_out = true
           FROM fresh WHERE event.business_id = fresh.business_id AND event.id = fresh.id
         RETURNING event.business_id, event.id, event.type, event.reference, event.created_at),
-    -- In the common lock order of turns, and before any delivery is made. The endpoints are locked too: otherwise they
-    -- would be read as they were before the wait for the turns: not deleted, and enabled.
-    turn AS (
-        SELECT turn.business_id, turn.endpoint_id, named.type, endpoint.created_at,
+    -- In the common lock order of endpoint states, and before any delivery is made. The endpoints are locked too:
+    -- otherwise they would be read as they were before the wait for the states: not deleted, and enabled.
+    state AS (
+        SELECT state.business_id, state.endpoint_id, named.type, endpoint.created_at,
                $1::timestamptz + coalesce(clock.ahead, '0') AS now
           FROM (SELECT DISTINCT business_id, type FROM marked) AS named
           JOIN webhook_endpoint AS endpoint ON endpoint.business_id = named.business_id
                AND named.type = ANY (endpoint.events)
-          JOIN endpoint_state AS turn ON turn.business_id = endpoint.business_id AND turn.endpoint_id = endpoint.id
-          LEFT JOIN business_clock AS clock ON clock.business_id = turn.business_id
+          JOIN endpoint_state AS state ON state.business_id = endpoint.business_id AND state.endpoint_id = endpoint.id
+          LEFT JOIN business_clock AS clock ON clock.business_id = state.business_id
          WHERE endpoint.status = 'enabled' AND endpoint.deleted_at IS NULL
-         ORDER BY turn.business_id, turn.endpoint_id FOR UPDATE OF turn FOR SHARE OF endpoint),
+         ORDER BY state.business_id, state.endpoint_id FOR UPDATE OF state FOR SHARE OF endpoint),
     made AS (
         INSERT INTO webhook_delivery (business_id, id, endpoint_id, event_id, event_type, reference, priority, due_at,
                                       created_at)
-        SELECT marked.business_id, new_webhook_delivery_id(turn.now), turn.endpoint_id, marked.id, marked.type,
-               marked.reference, 0, turn.now, turn.now
-          FROM marked JOIN turn ON turn.business_id = marked.business_id AND turn.type = marked.type
-         WHERE turn.created_at <= marked.created_at
+        SELECT marked.business_id, new_webhook_delivery_id(state.now), state.endpoint_id, marked.id, marked.type,
+               marked.reference, 0, state.now, state.now
+          FROM marked JOIN state ON state.business_id = marked.business_id AND state.type = marked.type
+         WHERE state.created_at <= marked.created_at
             ON CONFLICT ON CONSTRAINT webhook_delivery_one_per_event_and_endpoint DO NOTHING
         RETURNING business_id, endpoint_id, due_at),
     woken AS (
-        UPDATE endpoint_state SET look_at = least(endpoint_state.look_at, named.due_at)
+        UPDATE endpoint_state SET next_poll_at = least(endpoint_state.next_poll_at, named.due_at)
           FROM (SELECT DISTINCT business_id, endpoint_id, due_at FROM made) AS named
          WHERE endpoint_state.business_id = named.business_id AND endpoint_state.endpoint_id = named.endpoint_id)
     SELECT count(*) FROM marked
@@ -70,28 +70,28 @@ async def claim(
 
 # The rate limit of an endpoint is a bucket of one second's worth: `full_at` is when it is full again.
 _CLAIM = """
-    WITH turn AS (
-        SELECT turn.business_id, turn.endpoint_id, endpoint.url, endpoint.rate_per_second,
+    WITH state AS (
+        SELECT state.business_id, state.endpoint_id, endpoint.url, endpoint.rate_per_second,
                endpoint.status = 'enabled' AND endpoint.deleted_at IS NULL AS is_wanted,
-               greatest(turn.full_at, now) AS full_at, turn.open_until, turn.ctid AS version, now
-          FROM endpoint_state AS turn
-          JOIN webhook_endpoint AS endpoint ON endpoint.business_id = turn.business_id
-               AND endpoint.id = turn.endpoint_id
-          LEFT JOIN business_clock AS clock ON clock.business_id = turn.business_id
+               greatest(state.full_at, now) AS full_at, state.open_until, state.ctid AS version, now
+          FROM endpoint_state AS state
+          JOIN webhook_endpoint AS endpoint ON endpoint.business_id = state.business_id
+               AND endpoint.id = state.endpoint_id
+          LEFT JOIN business_clock AS clock ON clock.business_id = state.business_id
           CROSS JOIN LATERAL (SELECT $1::timestamptz + coalesce(clock.ahead, '0') AS now) AS its
-         WHERE turn.look_at <= latest_time($1) AND turn.look_at <= now
-         ORDER BY turn.look_at LIMIT $2 FOR UPDATE OF turn SKIP LOCKED),
+         WHERE state.next_poll_at <= latest_time($1) AND state.next_poll_at <= now
+         ORDER BY state.next_poll_at LIMIT $2 FOR UPDATE OF state SKIP LOCKED),
     counted AS MATERIALIZED (
-        SELECT turn.*,
-               -- The turn is read as it is now, deliveries as of the statement's start: were any created in between?
-               turn.version <> (SELECT seen.ctid FROM endpoint_state AS seen
-                                 WHERE seen.business_id = turn.business_id AND seen.endpoint_id = turn.endpoint_id)
+        SELECT state.*,
+               -- The state is read as it is now, deliveries as of the statement's start: were any created in between?
+               state.version <> (SELECT seen.ctid FROM endpoint_state AS seen
+                                 WHERE seen.business_id = state.business_id AND seen.endpoint_id = state.endpoint_id)
                    AS is_outdated,
                floor(rate_per_second * (1 - extract(epoch FROM full_at - now)) + 0.000001) AS allowed,
                (SELECT count(*) FROM webhook_delivery AS sending
-                 WHERE sending.business_id = turn.business_id AND sending.endpoint_id = turn.endpoint_id
-                   AND sending.lease_token IS NOT NULL AND sending.lease_until > turn.now) AS in_flight
-          FROM turn),
+                 WHERE sending.business_id = state.business_id AND sending.endpoint_id = state.endpoint_id
+                   AND sending.lease_token IS NOT NULL AND sending.lease_until > state.now) AS in_flight
+          FROM state),
     room AS (
         SELECT counted.*,
                CASE WHEN is_outdated OR NOT is_wanted OR open_until > now THEN 0
@@ -136,9 +136,9 @@ _CLAIM = """
         SELECT business_id, endpoint_id, count(*) FILTER (WHERE place > room) > 0 AS is_more
           FROM due GROUP BY business_id, endpoint_id),
     looked AS (
-        UPDATE endpoint_state AS turn
+        UPDATE endpoint_state AS state
            SET full_at = spent.full_at,
-               look_at = CASE
+               next_poll_at = CASE
                    WHEN spent.is_outdated THEN spent.now
                    WHEN NOT spent.is_wanted THEN NULL
                    WHEN spent.open_until > spent.now THEN spent.open_until
@@ -161,7 +161,7 @@ _CLAIM = """
                                  AND priority = 1 AND due_at > room.now)) AS next_due_at
                   FROM room LEFT JOIN taken USING (business_id, endpoint_id)
                             LEFT JOIN remaining USING (business_id, endpoint_id)) AS spent
-         WHERE turn.business_id = spent.business_id AND turn.endpoint_id = spent.endpoint_id),
+         WHERE state.business_id = spent.business_id AND state.endpoint_id = spent.endpoint_id),
     signed AS MATERIALIZED (
         SELECT taken.business_id, taken.endpoint_id,
                ARRAY(SELECT sealed FROM webhook_secret AS secret
@@ -205,10 +205,10 @@ _FINISH = """
         SELECT * FROM unnest($15::text[], $16::text[], $17::int[], $18::timestamptz[], $19::int[], $20::timestamptz[],
                              $21::timestamptz[])
             AS verdict (business_id, endpoint_id, failures, failing_since, openings, open_until, now)),
-    -- In the common lock order of turns, and before any delivery.
-    turn AS (
-        SELECT FROM endpoint_state AS turn JOIN verdict USING (business_id, endpoint_id)
-         ORDER BY turn.business_id, turn.endpoint_id FOR UPDATE OF turn),
+    -- In the common lock order of endpoint states, and before any delivery.
+    state AS (
+        SELECT FROM endpoint_state AS state JOIN verdict USING (business_id, endpoint_id)
+         ORDER BY state.business_id, state.endpoint_id FOR UPDATE OF state),
     result AS (
         SELECT * FROM unnest($1::timestamptz[], $2::text[], $3::bigint[], $4::text[], $5::bool[], $6::timestamptz[],
                              $7::text[], $8::timestamptz[], $9::int[], $10::int[], $11::text[], $12::text[],
@@ -229,7 +229,7 @@ _FINISH = """
                delivered_at = CASE WHEN is_success THEN coalesce(delivered_at, now) ELSE delivered_at END
           FROM result
          WHERE delivery.business_id = result.business_id AND delivery.id = result.id
-           AND delivery.lease_token = result.lease_token AND (SELECT count(*) FROM turn) > 0
+           AND delivery.lease_token = result.lease_token AND (SELECT count(*) FROM state) > 0
         RETURNING delivery.business_id, delivery.id, delivery.attempts, result.url, result.started_at,
                   result.duration_ms, result.status_code, result.error, result.body,
                   result.request_headers, result.answer_headers),
@@ -239,11 +239,11 @@ _FINISH = """
         SELECT business_id, id, attempts, url, started_at, duration_ms, status_code, error, body, request_headers,
                answer_headers FROM done),
     judged AS (
-        UPDATE endpoint_state AS turn
-           SET look_at = verdict.now, failures = verdict.failures, failing_since = verdict.failing_since,
+        UPDATE endpoint_state AS state
+           SET next_poll_at = verdict.now, failures = verdict.failures, failing_since = verdict.failing_since,
                openings = verdict.openings, open_until = verdict.open_until
           FROM verdict
-         WHERE turn.business_id = verdict.business_id AND turn.endpoint_id = verdict.endpoint_id)
+         WHERE state.business_id = verdict.business_id AND state.endpoint_id = verdict.endpoint_id)
     SELECT count(*) FROM done
 """
 
@@ -259,15 +259,15 @@ async def put_off(
 
 
 _PUT_OFF = """
-    WITH turn AS (
+    WITH state AS (
         SELECT business_id, endpoint_id FROM endpoint_state WHERE business_id = $2 AND endpoint_id = $3 FOR UPDATE),
     later AS (
         UPDATE webhook_delivery AS delivery
            SET failures = failures + 1, priority = 1, lease_token = NULL, lease_until = NULL,
                status = CASE WHEN due_at IS NOT NULL AND $6::timestamptz IS NULL THEN 'exhausted' ELSE status END,
                due_at = CASE WHEN due_at IS NOT NULL THEN $6 END
-          FROM turn
-         WHERE delivery.business_id = turn.business_id AND delivery.id = $4 AND delivery.lease_token = $5
+          FROM state
+         WHERE delivery.business_id = state.business_id AND delivery.id = $4 AND delivery.lease_token = $5
         RETURNING delivery.business_id, delivery.id::text AS id, delivery.failures),
     noted AS (
         INSERT INTO leased_work (business_id, kind, id, next_try_at, failures, last_error, parked_at)
@@ -277,18 +277,18 @@ _PUT_OFF = """
             ON CONFLICT ON CONSTRAINT leased_work_pk DO UPDATE
            SET next_try_at = excluded.next_try_at, failures = excluded.failures, last_error = excluded.last_error,
                parked_at = excluded.parked_at)
-    UPDATE endpoint_state SET look_at = $1
-      FROM turn
-     WHERE endpoint_state.business_id = turn.business_id AND endpoint_state.endpoint_id = turn.endpoint_id
+    UPDATE endpoint_state SET next_poll_at = $1
+      FROM state
+     WHERE endpoint_state.business_id = state.business_id AND endpoint_state.endpoint_id = state.endpoint_id
 """
 
 
 async def give_up(tx: Tx, leased: Mapping[ClaimedDelivery, datetime], *, now: datetime) -> None:
     """Releases the leases of requests that cannot be waited for. Whether they arrived is unknown."""
-    parcels = list(leased)
+    given_up = list(leased)
     await tx.execute(
-        _GIVE_UP, now, [p.business_id for p in parcels], [p.endpoint_id for p in parcels],
-        [p.delivery_id for p in parcels], [p.lease_token for p in parcels], [p.url for p in parcels],
+        _GIVE_UP, now, [one.business_id for one in given_up], [one.endpoint_id for one in given_up],
+        [one.delivery_id for one in given_up], [one.lease_token for one in given_up], [one.url for one in given_up],
         list(leased.values()),
     )  # fmt: skip
 
@@ -297,32 +297,32 @@ _GIVE_UP = """
     WITH held AS (
         SELECT * FROM unnest($2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::timestamptz[])
             AS held (business_id, endpoint_id, id, lease_token, url, started_at)),
-    turn AS (
-        SELECT turn.business_id, turn.endpoint_id
-          FROM endpoint_state AS turn
+    state AS (
+        SELECT state.business_id, state.endpoint_id
+          FROM endpoint_state AS state
           JOIN (SELECT DISTINCT business_id, endpoint_id FROM held) AS named USING (business_id, endpoint_id)
-         ORDER BY turn.business_id, turn.endpoint_id FOR UPDATE OF turn),
+         ORDER BY state.business_id, state.endpoint_id FOR UPDATE OF state),
     released AS (
         UPDATE webhook_delivery AS delivery SET lease_token = NULL, lease_until = NULL, attempts = attempts + 1
-          FROM held JOIN turn USING (business_id, endpoint_id)
+          FROM held JOIN state USING (business_id, endpoint_id)
          WHERE delivery.business_id = held.business_id AND delivery.id = held.id
            AND delivery.lease_token = held.lease_token
         RETURNING delivery.business_id, delivery.id, delivery.attempts, held.url, held.started_at),
     logged AS (
         INSERT INTO webhook_attempt (business_id, delivery_id, number, url, started_at, error)
         SELECT business_id, id, attempts, url, started_at, 'interrupted' FROM released)
-    UPDATE endpoint_state SET look_at = $1
-      FROM turn
-     WHERE endpoint_state.business_id = turn.business_id AND endpoint_state.endpoint_id = turn.endpoint_id
+    UPDATE endpoint_state SET next_poll_at = $1
+      FROM state
+     WHERE endpoint_state.business_id = state.business_id AND endpoint_state.endpoint_id = state.endpoint_id
 """
 
 
-async def find_next_look(tx: Tx) -> datetime | None:
+async def find_next_poll_at(tx: Tx) -> datetime | None:
     """In real time."""
     moment: datetime | None = await tx.fetchval(
         """
-        SELECT least((SELECT min(look_at) FROM endpoint_state WHERE look_at IS NOT NULL),
-                     (SELECT min(look_at - ahead) FROM business_clock JOIN endpoint_state USING (business_id)))
+        SELECT least((SELECT min(next_poll_at) FROM endpoint_state WHERE next_poll_at IS NOT NULL),
+                     (SELECT min(next_poll_at - ahead) FROM business_clock JOIN endpoint_state USING (business_id)))
         """
     )
     return moment
@@ -346,17 +346,17 @@ async def find_longest_due(tx: Tx, now: datetime) -> timedelta | None:
     longest: timedelta | None = await tx.fetchval(
         """
         SELECT max(now - due.due_at)
-          FROM endpoint_state AS turn
-          JOIN webhook_endpoint AS endpoint ON endpoint.business_id = turn.business_id
-               AND endpoint.id = turn.endpoint_id
-          CROSS JOIN LATERAL time_of(turn.business_id, $1) AS now
+          FROM endpoint_state AS state
+          JOIN webhook_endpoint AS endpoint ON endpoint.business_id = state.business_id
+               AND endpoint.id = state.endpoint_id
+          CROSS JOIN LATERAL time_of(state.business_id, $1) AS now
           CROSS JOIN unnest(ARRAY[0, 1]) AS priority
           CROSS JOIN LATERAL (
               SELECT due_at FROM webhook_delivery AS delivery
-               WHERE delivery.business_id = turn.business_id AND delivery.endpoint_id = turn.endpoint_id
+               WHERE delivery.business_id = state.business_id AND delivery.endpoint_id = state.endpoint_id
                  AND delivery.priority = priority AND due_at <= now AND (lease_until IS NULL OR lease_until <= now)
                ORDER BY due_at LIMIT 1) AS due
-         WHERE turn.look_at IS NOT NULL AND endpoint.status = 'enabled' AND endpoint.deleted_at IS NULL
+         WHERE state.next_poll_at IS NOT NULL AND endpoint.status = 'enabled' AND endpoint.deleted_at IS NULL
         """,
         now,
     )

@@ -52,7 +52,7 @@ async def update(
     """Absent settings stay; a description may be removed. Pending deliveries are tried again at once."""
     row = await tx.fetchrow(
         """
-        WITH turn AS (
+        WITH state AS (
             SELECT business_id, endpoint_id FROM endpoint_state WHERE business_id = $1 AND endpoint_id = $2 FOR UPDATE),
         changed AS (
             UPDATE webhook_endpoint
@@ -61,12 +61,12 @@ async def update(
                    disabled_reason = CASE WHEN $7 IS NULL THEN disabled_reason
                                           WHEN $7 = 'disabled' THEN coalesce(disabled_reason, 'merchant') END,
                    rate_per_second = coalesce($8, rate_per_second), updated_at = $9
-              FROM turn
-             WHERE webhook_endpoint.business_id = turn.business_id AND id = turn.endpoint_id AND deleted_at IS NULL
+              FROM state
+             WHERE webhook_endpoint.business_id = state.business_id AND id = state.endpoint_id AND deleted_at IS NULL
             RETURNING webhook_endpoint.*),
         looked AS (
             UPDATE endpoint_state
-               SET look_at = $9, failures = 0, failing_since = NULL, openings = 0, open_until = NULL
+               SET next_poll_at = $9, failures = 0, failing_since = NULL, openings = 0, open_until = NULL
               FROM changed
              WHERE endpoint_state.business_id = changed.business_id AND endpoint_state.endpoint_id = changed.id)
         SELECT * FROM changed
@@ -81,12 +81,12 @@ async def delete(tx: Tx, business_id: str, endpoint_id: str, *, now: datetime) -
     """Requests in flight may still arrive; no others follow."""
     done = await tx.fetchval(
         """
-        WITH turn AS (
+        WITH state AS (
             SELECT business_id, endpoint_id FROM endpoint_state WHERE business_id = $1 AND endpoint_id = $2 FOR UPDATE),
         deleted AS (
             UPDATE webhook_endpoint AS endpoint SET deleted_at = $3, updated_at = $3
-              FROM turn
-             WHERE endpoint.business_id = turn.business_id AND endpoint.id = turn.endpoint_id
+              FROM state
+             WHERE endpoint.business_id = state.business_id AND endpoint.id = state.endpoint_id
                AND endpoint.deleted_at IS NULL
             RETURNING endpoint.business_id, endpoint.id),
         forgotten AS (
@@ -109,11 +109,11 @@ async def lock(tx: Tx, business_id: str, endpoint_id: str) -> Endpoint | None:
     row = await tx.fetchrow(
         """
         SELECT endpoint.*
-          FROM endpoint_state AS turn
-          JOIN webhook_endpoint AS endpoint ON endpoint.business_id = turn.business_id
-               AND endpoint.id = turn.endpoint_id
-         WHERE turn.business_id = $1 AND turn.endpoint_id = $2 AND endpoint.deleted_at IS NULL
-           FOR UPDATE OF turn FOR SHARE OF endpoint
+          FROM endpoint_state AS state
+          JOIN webhook_endpoint AS endpoint ON endpoint.business_id = state.business_id
+               AND endpoint.id = state.endpoint_id
+         WHERE state.business_id = $1 AND state.endpoint_id = $2 AND endpoint.deleted_at IS NULL
+           FOR UPDATE OF state FOR SHARE OF endpoint
         """,
         business_id, endpoint_id,
     )  # fmt: skip

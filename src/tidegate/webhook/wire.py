@@ -58,8 +58,8 @@ AnyEventName = Annotated[str, Meta(pattern="^[a-z]{1,30}[.][a-z]{1,30}$", descri
 EventReference = Annotated[
     str, Meta(pattern="^[A-Za-z0-9_.=:-]{1,100}$", description="Your reference of the payment or other subject.")
 ]
-From = Annotated[Moment, Meta(description="From this day or time, inclusive.")]
-To = Annotated[Moment, Meta(description="Before this time; a date includes the whole day.")]
+PeriodStart = Annotated[Moment, Meta(description="From this day or time, inclusive.")]
+PeriodEnd = Annotated[Moment, Meta(description="Before this time; a date includes the whole day.")]
 NextCursor = Annotated[Cursor, Meta(description="The `nextCursor` of the previous page.")]
 
 
@@ -115,8 +115,8 @@ class ListDeliveries(msgspec.Struct, kw_only=True, rename="camel"):
     event: AnyEventName | UnsetType = UNSET
     endpoint_id: Annotated[EndpointId, Meta(description="Only deliveries to this endpoint.")] | UnsetType = UNSET
     reference: EventReference | UnsetType = UNSET
-    date_from: From | UnsetType = UNSET
-    date_to: To | UnsetType = UNSET
+    date_from: PeriodStart | UnsetType = UNSET
+    date_to: PeriodEnd | UnsetType = UNSET
     per_page: Annotated[int, Meta(description="Deliveries on a page.", ge=1, le=DELIVERIES_PER_PAGE_MAX)] = PER_PAGE
     cursor: NextCursor | UnsetType = UNSET
 
@@ -179,8 +179,8 @@ class DeliveryPage(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 class ReplayWindow(msgspec.Struct, kw_only=True, rename="camel"):
-    date_from: From
-    date_to: To
+    date_from: PeriodStart
+    date_to: PeriodEnd
     endpoint_id: Annotated[EndpointId | None, Meta(description="Only deliveries to this endpoint.")] = None
     events: Annotated[
         Annotated[list[EventName], Meta(min_length=1, max_length=len(EVENTS) * 2)] | None,

@@ -14,7 +14,7 @@ from tidegate.checkout.page.model import NOTHING_TYPED, ROOT, FormState
 from tidegate.core import digit
 from tidegate.core.card_number import contains_card_number
 from tidegate.core.money import Currency, Money
-from tidegate.infra.page.site import Site
+from tidegate.infra.page.public_url import PublicUrl
 from tidegate.merchant.field import EmailAddress, PersonName
 from tidegate.merchant.model import Business
 from tidegate.payment.model import Customer
@@ -48,7 +48,7 @@ class LinkPageModel:
     view: LinkView
     state: LinkPageState
     words: Catalog
-    site: Site
+    site: PublicUrl
     token: str
     form_id: str
     form: FormState = NOTHING_TYPED

@@ -35,9 +35,9 @@ from tidegate.infra.http.routing import Route
 from tidegate.infra.page import static
 from tidegate.infra.page.cookie import NOTHING_SET, Cookie, CookieLines
 from tidegate.infra.page.csrf import Csrf
+from tidegate.infra.page.public_url import PublicUrl
 from tidegate.infra.page.response import File, Html, see_other
 from tidegate.infra.page.router import PageHandler, PageRequest, PageRoute, PageRouter
-from tidegate.infra.page.site import Site
 from tidegate.merchant import store as merchants
 from tidegate.merchant.logo import Logo
 from tidegate.merchant.model import Business
@@ -68,7 +68,7 @@ class PageSimulator(PanelSource, Protocol):
 @dataclass(frozen=True)
 class CheckoutPages:
     commands: CheckoutCommands
-    site: Site
+    site: PublicUrl
     # Known once the database is open.
     secret: Callable[[], bytes]
     simulator: PageSimulator | None = None
@@ -126,13 +126,13 @@ class CheckoutPages:
         except TooSoon:
             return self.back_to(request, "?soon=1")
 
-    async def come_back(self, request: PageRequest) -> Html:
+    async def resume_after_redirect(self, request: PageRequest) -> Html:
         """From the rail's own page. Whatever the address says proves nothing; the rail is asked."""
-        await self.commands.come_back(_payer_of(request))
+        await self.commands.resume_after_redirect(_payer_of(request))
         return self.back_to(request)
 
-    async def say_sent(self, request: PageRequest) -> Html:
-        return await self._act(request, self.commands.say_sent)
+    async def report_transfer_sent(self, request: PageRequest) -> Html:
+        return await self._act(request, self.commands.report_transfer_sent)
 
     async def extend(self, request: PageRequest) -> Html:
         return await self._act(request, self.commands.extend, "?extended=1")
@@ -346,8 +346,8 @@ class CheckoutPages:
             PageRoute("POST", f"{PATH}/charge", "chargeOnPage", self.charge, write),
             PageRoute("POST", f"{PATH}/authorize", "authorizeOnPage", self.authorize, write),
             PageRoute("POST", f"{PATH}/again", "resendOnPage", self.resend, write),
-            PageRoute("GET", f"{PATH}/back", "comeBackToPage", self.come_back, write),
-            PageRoute("POST", f"{PATH}/sent", "saySentOnPage", self.say_sent, write),
+            PageRoute("GET", f"{PATH}/back", "resumeOnPage", self.resume_after_redirect, write),
+            PageRoute("POST", f"{PATH}/sent", "reportTransferSentOnPage", self.report_transfer_sent, write),
             PageRoute("POST", f"{PATH}/extend", "extendOnPage", self.extend, write),
             PageRoute("POST", f"{PATH}/cancel", "cancelOnPage", self.cancel, write),
             PageRoute("GET", f"{PATH}/receipt", "showReceipt", self.receipt, read),

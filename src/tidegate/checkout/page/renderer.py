@@ -21,10 +21,10 @@ from tidegate.core.errors import Refusal
 from tidegate.core.money import Currency
 from tidegate.infra.page import static
 from tidegate.infra.page.cookie import CookieLines
+from tidegate.infra.page.public_url import PublicUrl
 from tidegate.infra.page.response import Html
-from tidegate.infra.page.site import Site
 from tidegate.payment.transition import ATTEMPTS_MAX
-from tidegate.rail import bank, phone
+from tidegate.rail import phone, ussd_bank
 from tidegate.rail.mobile_money import MOBILE_MONEY
 
 _PACKAGE = "tidegate.checkout.page"
@@ -48,7 +48,7 @@ class PanelSource(Protocol):
 class PageRenderer:
     """Templates, icons and style sheet are prepared once; nothing is kept from one page to the next."""
 
-    def __init__(self, site: Site, simulator: PanelSource | None) -> None:
+    def __init__(self, site: PublicUrl, simulator: PanelSource | None) -> None:
         self._files = static.load(_PACKAGE, "static", under=STATIC_PATH, site=site)
         self._simulator = simulator
         self._environment = Environment(
@@ -68,8 +68,8 @@ class PageRenderer:
             mobile_money=MOBILE_MONEY,
             countries_of=_countries_of,
             phone_prefixes=_phone_prefixes,
-            ussd_banks=bank.USSD_BANKS,
-            bank_codes=frozenset(one.code for banks in bank.USSD_BANKS.values() for one in banks),
+            ussd_banks=ussd_bank.USSD_BANKS,
+            bank_codes=frozenset(one.code for banks in ussd_bank.USSD_BANKS.values() for one in banks),
             known=lambda value, allowed: value if value in allowed else None,
         )
         self._environment.filters.update(grouped=grouped, plain_digits=plain_digits, unbroken=unbroken)

@@ -28,7 +28,7 @@ _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.(?!local$|test$|invalid$)[^@\s.]+")
 MINIMUM = {"NGN": 50_00, "GHS": 10, "ZAR": 1_00, "KES": 3_00}
 MAXIMUM = 10_000_000_00
 TRANSFER_MINIMUM = 100_00
-# Of a transfer's account: at least, at most, and without a wish.
+# Of a transfer's account: at least, at most, and by default.
 OPEN_FOR = {"NGN": (timedelta(minutes=15), timedelta(hours=8)), "KES": (timedelta(minutes=1), timedelta(minutes=25))}
 PROMPT_LASTS = timedelta(seconds=180)
 APPROVED_AFTER = timedelta(seconds=2)
@@ -111,12 +111,12 @@ class PaystackService:
             answer["transaction_reference"] = payment.narration
         return answer
 
-    def _account_expiry(self, payment: EmulatedPayment, wish: str | None) -> datetime:
+    def _account_expiry(self, payment: EmulatedPayment, expires_at: str | None) -> datetime:
         if payment.currency not in OPEN_FOR:
             raise ApiRefusal("Bank transfer is not available for this currency")
         shortest, longest = OPEN_FOR[payment.currency]
-        wished = datetime.fromisoformat(wish) if wish else self.now() + longest
-        return min(max(wished, self.now() + shortest), self.now() + longest)
+        wanted = datetime.fromisoformat(expires_at) if expires_at else self.now() + longest
+        return min(max(wanted, self.now() + shortest), self.now() + longest)
 
     def _charge_ussd(self, asked: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
         if details.get("type") not in USSD_TYPES:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidegate.infra.embedded.account import (
+from tidegate.infra.embedded.os_account import (
     SHARED_STATE,
     EmbeddedPostgresFailed,
     SystemAccount,

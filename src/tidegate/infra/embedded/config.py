@@ -6,7 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tidegate.infra.embedded.account import EmbeddedPostgresFailed, SystemAccount, short_hash
+from tidegate.infra.embedded.os_account import EmbeddedPostgresFailed, SystemAccount, short_hash
 
 ROLE = "tidegate"
 # Only the name of the socket file depends on it: the server listens on no network address.

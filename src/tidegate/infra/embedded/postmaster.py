@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidegate.infra.embedded.account import current_account
+from tidegate.infra.embedded.os_account import current_account
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from tidegate.infra.embedded import account as accounts
 from tidegate.infra.embedded import binaries, config
-from tidegate.infra.embedded.account import EmbeddedPostgresFailed
+from tidegate.infra.embedded import os_account as accounts
+from tidegate.infra.embedded.os_account import EmbeddedPostgresFailed
 from tidegate.infra.embedded.server import LOG_TAIL_BYTES, STOP_SIGNALS
 
 # On the command line, over what the copy's own files say.

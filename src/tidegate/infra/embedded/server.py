@@ -21,9 +21,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from tidegate.infra.embedded import account as accounts
 from tidegate.infra.embedded import binaries, config
-from tidegate.infra.embedded.account import EmbeddedPostgresFailed
+from tidegate.infra.embedded import os_account as accounts
+from tidegate.infra.embedded.os_account import EmbeddedPostgresFailed
 from tidegate.infra.embedded.postmaster import find_postmaster, is_alive, is_postgres
 
 DATABASE = "tidegate"

@@ -13,7 +13,7 @@ _WITH_PORT = re.compile(r"\[(?P<ipv6>[^\]]*)\](?::\d*)?|(?P<ipv4>[^:]*):\d*")
 
 
 def client_of(scope: Scope) -> str:
-    """The other end of the connection, or what our own proxies say; what anybody else claims is not believed.
+    """The other end of the connection, or what our own proxies say; what other clients claim is not believed.
 
     Each proxy adds the address that called it at the right, so the one that called our outermost proxy stands as
     many places from the right as we have proxies.

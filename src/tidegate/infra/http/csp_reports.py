@@ -14,8 +14,8 @@ from tidegate.core.errors import Malformed, UnsupportedMediaType
 from tidegate.infra.http import strict_json
 from tidegate.infra.http.body import read_body
 from tidegate.infra.http.client import client_of
-from tidegate.infra.http.limit import Allowance, Limiter
 from tidegate.infra.http.operation import Headers
+from tidegate.infra.http.request_limit import Allowance, Limiter
 from tidegate.infra.http.routing import Route, answering
 
 REPORTS_PATH = "/csp-reports"

@@ -128,7 +128,7 @@ async def _send_chunk(chunk: bytes, send: Send, *, is_last: bool = False) -> Non
             await send({"type": "http.response.body", "body": chunk, "more_body": not is_last})
     except TimeoutError:
         raise _Stalled from None
-    await asyncio.sleep(0)  # Rows may come without waiting; everybody else has a turn between them.
+    await asyncio.sleep(0)  # Rows may come without waiting; other requests run between them.
 
 
 async def _begin(file: SentFile, stream: Stream, send: Send) -> None:

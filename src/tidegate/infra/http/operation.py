@@ -14,7 +14,7 @@ from starlette.types import Scope
 from tidegate.core.errors import Refusal
 from tidegate.infra.http import csv_text, strict_json
 from tidegate.infra.http.client import client_of
-from tidegate.infra.http.limit import Limit
+from tidegate.infra.http.request_limit import Limit
 
 # ISO 8601, as `infra.timestamp.to_iso` writes it.
 Timestamp = Annotated[str, msgspec.Meta(extra_json_schema={"format": "date-time"})]
@@ -34,7 +34,7 @@ encode = _encoder.encode
 
 
 class Headers:
-    """Request headers by lower-case name. One given twice has no value anybody should trust."""
+    """Request headers by lower-case name. One given twice has no value."""
 
     __slots__ = ("_by_name", "_has_repeats", "_raw")
 
@@ -143,7 +143,7 @@ FileAnswer = Csv | Pdf
 
 @dataclass(frozen=True)
 class Credentials:
-    """Which headers say who is calling; none means anybody may."""
+    """Which headers say who is calling; none means that no credential is needed."""
 
     headers: tuple[str, ...] = ()
 

@@ -10,8 +10,8 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope
 
 from tidegate.core.errors import MethodNotAllowed, NotFound
-from tidegate.infra.http.limit import Limit
 from tidegate.infra.http.reply import App, Reply
+from tidegate.infra.http.request_limit import Limit
 
 Respond = Callable[[Request], Awaitable[Response]]
 

@@ -36,7 +36,7 @@ _FAR_EXPONENT = re.compile(rf"[eE][+-]?\d{{{NUMBER_EXPONENT_DIGITS_MAX + 1}}}")
 
 
 class _TooLong:
-    """Stands for a number with more digits than anybody needs, until its place in the body is known."""
+    """Stands for a number with more digits than any amount has, until its place in the body is known."""
 
     # How many were ever made, which tells whether a body had one.
     made = 0

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tidegate.infra.http.operation import Headers
-from tidegate.infra.page.site import Site
+from tidegate.infra.page.public_url import PublicUrl
 
 COOKIES_MAX = 50
 # The characters that need no quoting, so that every browser and proxy reads the value as it was written.
@@ -24,7 +24,7 @@ class Cookie:
     """Out of reach of scripts and of other sites' forms."""
 
     base_name: str
-    site: Site
+    site: PublicUrl
 
     @cached_property
     def name(self) -> str:

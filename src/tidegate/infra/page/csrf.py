@@ -18,7 +18,7 @@ import msgspec
 from tidegate.core.errors import AccessDenied
 from tidegate.infra.http.operation import Headers
 from tidegate.infra.page.cookie import NOTHING_SET, Cookie, CookieLines, cookies_of
-from tidegate.infra.page.site import Site
+from tidegate.infra.page.public_url import PublicUrl
 
 COOKIE_NAME = "tidegate"
 KEY_BYTES_MIN = 32
@@ -39,7 +39,7 @@ class Visitor(msgspec.Struct, frozen=True):
 
 
 class Csrf:
-    def __init__(self, site: Site, *, key: bytes) -> None:
+    def __init__(self, site: PublicUrl, *, key: bytes) -> None:
         if len(key) < KEY_BYTES_MIN:
             raise ValueError(f"the key must have at least {KEY_BYTES_MIN} bytes")
         self._origin = site.origin.encode()

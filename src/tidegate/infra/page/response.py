@@ -62,7 +62,7 @@ def see_other(path: str) -> Html:
     return Html(b"", 303, [(b"location", path.encode("ascii"))])
 
 
-class Ready(msgspec.Struct, frozen=True):
+class EncodedPage(msgspec.Struct, frozen=True):
     """As `Reply.whole` takes it."""
 
     status: int
@@ -70,7 +70,7 @@ class Ready(msgspec.Struct, frozen=True):
     headers: RawHeaders
 
 
-def ready(answer: Html | File, request: Headers, *, nonce: str, reports_to: str) -> Ready:
+def encode_page(answer: Html | File, request: Headers, *, nonce: str, reports_to: str) -> EncodedPage:
     """Everything that can fail happens before anything is sent, so that an error page can still be sent instead."""
     for name, value in answer.headers:
         header = name + value
@@ -85,7 +85,7 @@ def ready(answer: Html | File, request: Headers, *, nonce: str, reports_to: str)
             nonce, reports_to, answer.framed_by, uses_passkeys=answer.uses_passkeys,
             frames_own_pages=answer.frames_own_pages,
         )  # fmt: skip
-    return Ready(answer.status, body, [*kind, *headers, *cookies, *answer.headers])
+    return EncodedPage(answer.status, body, [*kind, *headers, *cookies, *answer.headers])
 
 
 def _page(answer: Html, request: Headers) -> tuple[bytes, RawHeaders]:

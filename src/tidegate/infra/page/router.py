@@ -15,14 +15,14 @@ from tidegate.infra.http.client import client_of
 from tidegate.infra.http.csp_reports import REPORTS_PATH
 from tidegate.infra.http.download import Downloads
 from tidegate.infra.http.error_answer import headers_of, outcome_of
-from tidegate.infra.http.limit import Limit
 from tidegate.infra.http.operation import Headers, Stream
 from tidegate.infra.http.reply import Reply
+from tidegate.infra.http.request_limit import Limit
 from tidegate.infra.http.routing import Route, path_of
 from tidegate.infra.http.status import STATUS_OF
 from tidegate.infra.page.cookie import cookies_of
 from tidegate.infra.page.form import NOTHING_SENT, Form, parse_query, read_form
-from tidegate.infra.page.response import File, Html, Ready, StreamedFile, ready
+from tidegate.infra.page.response import EncodedPage, File, Html, StreamedFile, encode_page
 from tidegate.infra.page.security import new_nonce, page_headers
 from tidegate.infra.page.upload import is_upload, read_upload
 
@@ -111,12 +111,12 @@ class _PageEndpoint:
             if isinstance(made, StreamedFile):
                 await self._send(made, request, scope, receive, reply)
                 return
-            answer = self._ready(made, request)
+            answer = self._encoded(made, request)
         except Exception as error:
             # Part of a file is sent: the connection ends, and the browser knows that it is not whole.
             if reply.status or self._router.render_error is None:
                 raise
-            answer = self._ready_for(error, self._router.render_error, request, scope)
+            answer = self._encoded_error(error, self._router.render_error, request, scope)
         await reply.whole(answer.status, answer.body, answer.headers)
 
     async def _send(
@@ -148,19 +148,19 @@ class _PageEndpoint:
             raise NotFound("there is nothing at this address")
         raise MethodNotAllowed(sorted(self._by_method))
 
-    def _ready_for(self, error: Exception, render: RenderError, request: PageRequest, scope: Scope) -> Ready:
+    def _encoded_error(self, error: Exception, render: RenderError, request: PageRequest, scope: Scope) -> EncodedPage:
         status, refusal = outcome_of(error, scope)
         try:
-            return self._ready_page(render, refusal, status, request)
+            return self._encoded_refusal(render, refusal, status, request)
         except Exception as second:
             status, refusal = outcome_of(second, scope)
-            return self._ready_page(plain_error, refusal, status, request)
+            return self._encoded_refusal(plain_error, refusal, status, request)
 
-    def _ready_page(self, render: RenderError, refusal: Refusal, status: int, request: PageRequest) -> Ready:
-        return self._ready(_refusing(render(refusal, status, request), refusal, status), request)
+    def _encoded_refusal(self, render: RenderError, refusal: Refusal, status: int, request: PageRequest) -> EncodedPage:
+        return self._encoded(_refusing(render(refusal, status, request), refusal, status), request)
 
-    def _ready(self, answer: Html | File, request: PageRequest) -> Ready:
-        return ready(answer, request.headers, nonce=request.nonce, reports_to=self._router.reports_to)
+    def _encoded(self, answer: Html | File, request: PageRequest) -> EncodedPage:
+        return encode_page(answer, request.headers, nonce=request.nonce, reports_to=self._router.reports_to)
 
 
 async def _form_of(page: PageRoute, request: PageRequest, scope: Scope, receive: Receive) -> Form:

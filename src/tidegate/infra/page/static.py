@@ -19,7 +19,7 @@ from tidegate.infra.http.operation import Headers
 from tidegate.infra.http.reply import Reply
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page.compress import accepts_gzip, gzip_once
-from tidegate.infra.page.site import Site
+from tidegate.infra.page.public_url import PublicUrl
 
 HASH_DIGITS = 16
 # Comments on lines of their own, and white space: a fifth of a compressed script, of use only to its authors.
@@ -45,7 +45,7 @@ class StaticFile:
     body: bytes
     media_type: str
     folder: str
-    site: Site
+    site: PublicUrl
 
     @cached_property
     def path(self) -> str:
@@ -63,7 +63,7 @@ class StaticFile:
         return f"sha384-{b64encode(hashlib.sha384(self.body).digest()).decode()}"
 
 
-def load(package: str, folder: str, *, under: str, site: Site) -> dict[str, StaticFile]:
+def load(package: str, folder: str, *, under: str, site: PublicUrl) -> dict[str, StaticFile]:
     """Every file of a package's folder, by its name."""
     found = (entry for entry in files(package).joinpath(folder).iterdir() if entry.is_file())
     return {

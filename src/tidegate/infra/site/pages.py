@@ -20,10 +20,10 @@ from tidegate.infra.http.reply import Reply
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page import static
 from tidegate.infra.page.cookie import NOTHING_SET, CookieLines
-from tidegate.infra.page.response import File, Html, ready
+from tidegate.infra.page.public_url import PublicUrl
+from tidegate.infra.page.response import File, Html, encode_page
 from tidegate.infra.page.router import PageRequest, PageRoute, PageRouter
 from tidegate.infra.page.security import new_nonce
-from tidegate.infra.page.site import Site
 
 _PACKAGE = "tidegate.infra.site"
 STATIC_PATH = "/static"
@@ -59,7 +59,7 @@ def wants_page(headers: Headers) -> bool:
 class SitePages:
     def __init__(
         self,
-        site: Site,
+        site: PublicUrl,
         *,
         is_sandbox: bool,
         has_docs: bool,
@@ -112,7 +112,7 @@ class SitePages:
         if not wants_page(headers):
             return False
         html = self._error(refusal, status, scope["tidegate.request_id"], self._suggest(scope["path"]))
-        answer = ready(
+        answer = encode_page(
             Html(html.body, status, [*html.headers, *headers_of(refusal, status)]),
             headers,
             nonce=new_nonce(),

@@ -26,7 +26,7 @@ def money_of(entry: BankEntry) -> Money | str:
     return Money(int(minor), currency) if minor <= _MINOR_MAX else f"{entry.amount} {currency} is above every limit"
 
 
-def first_look(entry: BankEntry, kind: FileKind) -> tuple[str, str | None]:
+def classify(entry: BankEntry, kind: FileKind) -> tuple[str, str | None]:
     """The state in which it is kept, and why; `new` for what is to be recorded."""
     if not entry.is_booked:
         return "ignored", "not booked yet"

@@ -1,7 +1,7 @@
 """The keys of a transaction, by which entries like it are found in other files.
 
 The first names it: the bank's own reference of the transaction, or of the entry that holds it, on its booking day. What
-two entries with a key in common are to each other is for what they say (bank_file/sorting.py).
+two entries with a key in common are to each other is for what they say (bank_file/duplicate.py).
 """
 
 from __future__ import annotations

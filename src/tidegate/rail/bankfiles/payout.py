@@ -31,7 +31,7 @@ class BankPayouts:
             )  # fmt: skip
             return _state(await store.find_payout(tx, money.business_id, money.reference), money)
 
-    async def ask(self, money: RefundMoney | ReturnMoney) -> PayoutState:
+    async def poll(self, money: RefundMoney | ReturnMoney) -> PayoutState:
         async with self._db.connection() as tx:
             found = await store.find_payout(tx, money.business_id, money.reference)
         if found is None:

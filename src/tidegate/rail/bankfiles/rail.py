@@ -131,7 +131,7 @@ class BankFilesRail:
         await self._get(business_id, reference)
         raise Conflict("a bank transfer has no prompt or code to send again")
 
-    async def ask(self, business_id: str, reference: str, *, now: datetime) -> AttemptState:
+    async def poll(self, business_id: str, reference: str, *, now: datetime) -> AttemptState:
         started = await self._get(business_id, reference)
         account = next((one for one in self.settings.accounts if one.number == started.account_number), None)
         return StillWaiting(_action(account, started) if account else None)
@@ -152,8 +152,8 @@ class BankFilesRail:
     async def refund(self, money: RefundMoney, *, now: datetime) -> PayoutState:
         return await self._payouts.request("refund", money, now=now)
 
-    async def ask_refund(self, money: RefundMoney, *, now: datetime) -> PayoutState:
-        return await self._payouts.ask(money)
+    async def poll_refund(self, money: RefundMoney, *, now: datetime) -> PayoutState:
+        return await self._payouts.poll(money)
 
     async def open_account(self, order: OpenAccount, *, now: datetime) -> AccountDetails:
         """The next free number of those that the bank has issued."""

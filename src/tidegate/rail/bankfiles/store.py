@@ -32,10 +32,10 @@ class StartedTransfer(NamedTuple):
 
 
 class BankPayout(NamedTuple):
-    """The state of a return or refund. `why` is the bank's reason."""
+    """The state of a return or refund. `reason` is the bank's."""
 
     status: str
-    why: str | None
+    reason: str | None
     sent_as: str | None
 
 
@@ -141,10 +141,10 @@ async def insert_payout(
 
 async def find_payout(tx: Tx, business_id: str, reference: str) -> BankPayout | None:
     row = await tx.fetchrow(
-        "SELECT status, why, sent_as FROM bank_payout WHERE business_id = $1 AND reference = $2",
+        "SELECT status, reason, sent_as FROM bank_payout WHERE business_id = $1 AND reference = $2",
         business_id, reference,
     )  # fmt: skip
-    return BankPayout(row["status"], row["why"], row["sent_as"]) if row else None
+    return BankPayout(row["status"], row["reason"], row["sent_as"]) if row else None
 
 
 async def list_statements(tx: Tx, account: str | None = None) -> list[KnownStatement]:

@@ -8,7 +8,15 @@ import msgspec
 import structlog
 
 from tidegate.infra.db import Database, Tx
-from tidegate.rail.event import NUL, AskAbout, Asked, AttemptOutcome, Notification, RailEvent, RawNotification
+from tidegate.rail.event import (
+    NUL,
+    AttemptOutcome,
+    Notification,
+    PollRequested,
+    PollSubject,
+    RailEvent,
+    RawNotification,
+)
 from tidegate.rail.interface import NotificationRefused, NotificationUnreadable
 from tidegate.rail.pawapay import state, store
 from tidegate.rail.pawapay.wire import PawapayTransaction, PawapayUnreadable
@@ -83,11 +91,13 @@ async def _event(db: Database, transaction: PawapayTransaction) -> RailEvent | N
     return None
 
 
-async def _about(tx: Tx, transaction: PawapayTransaction) -> AskAbout | None:
+async def _about(tx: Tx, transaction: PawapayTransaction) -> PollRequested | None:
     if transaction.refund_id:
         payout = await store.find_payout_by_id(tx, transaction.refund_id)
-        return payout and AskAbout(
-            subject=Asked(payout.kind), business_id=payout.business_id, reference=payout.reference
+        return payout and PollRequested(
+            subject=PollSubject(payout.kind), business_id=payout.business_id, reference=payout.reference
         )
     deposit = await store.find_deposit_by_id(tx, transaction.deposit_id) if transaction.deposit_id else None
-    return deposit and AskAbout(subject=Asked.ATTEMPT, business_id=deposit.business_id, reference=deposit.reference)
+    return deposit and PollRequested(
+        subject=PollSubject.ATTEMPT, business_id=deposit.business_id, reference=deposit.reference
+    )

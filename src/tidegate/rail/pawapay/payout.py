@@ -49,7 +49,7 @@ class PawapayPayouts:
             case "REJECTED":
                 return self._rejected(money, answer)
             case "DUPLICATE_IGNORED":
-                return await self.ask(money, now=now)
+                return await self.poll(money, now=now)
         return Running()
 
     def _rejected(self, money: RefundMoney | ReturnMoney, answer: Accepted) -> PayoutState:
@@ -58,7 +58,7 @@ class PawapayPayouts:
         log.error("pawaPay rejects a refund", reference=money.reference, why=answer.why)
         return Failed(FailureReason.DECLINED)
 
-    async def ask(self, money: RefundMoney | ReturnMoney, *, now: datetime) -> PayoutState:
+    async def poll(self, money: RefundMoney | ReturnMoney, *, now: datetime) -> PayoutState:
         async with self._db.connection() as tx:
             payout = await store.find_payout(tx, money.business_id, money.reference)
         if payout is None:

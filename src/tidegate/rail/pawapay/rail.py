@@ -93,7 +93,7 @@ class PawapayRail:
             log.warning("pawaPay rejects a deposit", reference=attempt.reference, why=answer.why)
             return Failed(state.failure_of(answer.code))
         try:
-            found = await self.ask(attempt.business_id, attempt.reference, now=now)
+            found = await self.poll(attempt.business_id, attempt.reference, now=now)
         except NotFound as error:
             raise RailTimeout("pawaPay knows the deposit and does not tell of it") from error
         return Waiting(self._prompt(provider)) if isinstance(found, StillWaiting) else found
@@ -109,7 +109,7 @@ class PawapayRail:
         await self._get(business_id, reference)
         raise Conflict("pawaPay sends no prompt again; start another attempt")
 
-    async def ask(self, business_id: str, reference: str, *, now: datetime) -> AttemptState:
+    async def poll(self, business_id: str, reference: str, *, now: datetime) -> AttemptState:
         deposit = await self._get(business_id, reference)
         found = await self._client.get(f"/v2/deposits/{deposit.deposit_id}", Found)
         if found.status == "NOT_FOUND":
@@ -164,8 +164,8 @@ class PawapayRail:
     async def refund(self, money: RefundMoney, *, now: datetime) -> PayoutState:
         return await self._payouts.request("refund", money, now=now)
 
-    async def ask_refund(self, money: RefundMoney, *, now: datetime) -> PayoutState:
-        return await self._payouts.ask(money, now=now)
+    async def poll_refund(self, money: RefundMoney, *, now: datetime) -> PayoutState:
+        return await self._payouts.poll(money, now=now)
 
     async def open_account(self, order: OpenAccount, *, now: datetime) -> AccountDetails:
         raise Conflict(f"pawaPay opens no accounts in {order.currency}")

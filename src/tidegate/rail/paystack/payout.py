@@ -38,7 +38,7 @@ class Payouts:
         async with self._db.connection() as tx:
             is_new = await store.insert_payout(tx, kind, money, now=now)
         if not is_new:
-            return await self.ask(money, now=now)
+            return await self.poll(money, now=now)
         body = {
             "transaction": money.transaction_id,
             "amount": money.amount.minor,
@@ -53,7 +53,7 @@ class Payouts:
             return await self._rejected(money, str(rejected))
         return await self._found(money, refund)
 
-    async def ask(self, money: RefundMoney | ReturnMoney, *, now: datetime) -> PayoutState:
+    async def poll(self, money: RefundMoney | ReturnMoney, *, now: datetime) -> PayoutState:
         async with self._db.connection() as tx:
             order = await store.find_payout(tx, money.business_id, money.reference)
         if order is None:

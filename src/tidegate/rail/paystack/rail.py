@@ -28,9 +28,9 @@ from tidegate.rail.interface import (
     ReturnMoney,
     StartAttempt,
 )
-from tidegate.rail.paystack import notice, offer, reference, state, store, wire
+from tidegate.rail.paystack import offer, reference, signed_notification, state, store, wire
 from tidegate.rail.paystack.client import DUPLICATE, PaystackClient, PaystackRejected
-from tidegate.rail.paystack.inbox import events_of
+from tidegate.rail.paystack.notification_event import events_of
 from tidegate.rail.paystack.payout import Payouts
 from tidegate.rail.paystack.store import StartedAttempt
 from tidegate.rail.state import AttemptState, Failed, PayoutState, StillWaiting, Waiting
@@ -119,7 +119,7 @@ class PaystackRail:
         return waiting
 
     async def _started_before(self, attempt: StartAttempt, now: datetime) -> AttemptState:
-        found = await self.ask(attempt.business_id, attempt.reference, now=now)
+        found = await self.poll(attempt.business_id, attempt.reference, now=now)
         return Waiting(found.action) if isinstance(found, StillWaiting) and found.action else found
 
     async def authorize(self, business_id: str, reference: str, given: Authorization, *, now: datetime) -> AttemptState:
@@ -142,7 +142,7 @@ class PaystackRail:
         await self._get(business_id, reference)
         raise Conflict("Paystack sends no prompt or code again; start another attempt")
 
-    async def ask(self, business_id: str, reference: str, *, now: datetime) -> AttemptState:
+    async def poll(self, business_id: str, reference: str, *, now: datetime) -> AttemptState:
         started = await self._get(business_id, reference)
         is_starting = started.action is None and state.is_younger(started.started_at, START_TAKES_S, now=now)
         try:
@@ -181,7 +181,7 @@ class PaystackRail:
         return started
 
     async def read(self, raw: RawNotification, *, now: datetime) -> list[Notification]:
-        return await events_of(self._db, notice.read(raw, self._settings))
+        return await events_of(self._db, signed_notification.read(raw, self._settings))
 
     async def send_back(self, money: ReturnMoney, *, now: datetime) -> PayoutState:
         return await self._payouts.request("return", money, now=now)
@@ -189,8 +189,8 @@ class PaystackRail:
     async def refund(self, money: RefundMoney, *, now: datetime) -> PayoutState:
         return await self._payouts.request("refund", money, now=now)
 
-    async def ask_refund(self, money: RefundMoney, *, now: datetime) -> PayoutState:
-        return await self._payouts.ask(money, now=now)
+    async def poll_refund(self, money: RefundMoney, *, now: datetime) -> PayoutState:
+        return await self._payouts.poll(money, now=now)
 
     async def open_account(self, order: OpenAccount, *, now: datetime) -> AccountDetails:
         raise Conflict(f"Paystack opens no accounts in {order.currency}")

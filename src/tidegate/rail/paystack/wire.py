@@ -107,7 +107,7 @@ class PaystackDispute(msgspec.Struct, frozen=True, kw_only=True):
     transaction: PaystackTransaction | None = None
 
 
-class RefundNews(msgspec.Struct, frozen=True, kw_only=True):
+class PaystackRefundEvent(msgspec.Struct, frozen=True, kw_only=True):
     transaction_reference: str
     domain: str | None = None
 

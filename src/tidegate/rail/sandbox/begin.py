@@ -8,7 +8,7 @@ from datetime import datetime
 from tidegate.core.errors import Invalid, Problem
 from tidegate.core.method import Method
 from tidegate.core.money import Currency
-from tidegate.rail import bank
+from tidegate.rail import ussd_bank
 from tidegate.rail.action import (
     Action,
     AddressAction,
@@ -51,7 +51,7 @@ PHONES: dict[str, Behaviour] = {
     "0004": Behaviour.PHONE_WITHOUT_WALLET,
     "0005": Behaviour.PHONE_IS_SILENT,
 }
-MEANS_OF: dict[Method, type[PaymentInstrument]] = {
+INSTRUMENT_OF: dict[Method, type[PaymentInstrument]] = {
     Method.BANK_TRANSFER: TransferInstrument,
     Method.CARD: Card,
     Method.MOBILE_MONEY: Phone,
@@ -70,7 +70,7 @@ def needs_serial(instrument: PaymentInstrument) -> bool:
 
 def begin(order: StartAttempt, *, transaction_id: str, serial: int, now: datetime) -> SandboxAttempt:
     """`serial` is unused."""
-    if not isinstance(order.instrument, MEANS_OF[order.method]):
+    if not isinstance(order.instrument, INSTRUMENT_OF[order.method]):
         raise ValueError(f"{order.method} is not paid by {type(order.instrument).__name__}")
     behaviour, action = _first_step(order, serial=serial, now=now)
     script = SCRIPTS[behaviour]
@@ -138,7 +138,7 @@ def account_number(currency: Currency, serial: int) -> str:
 
 
 def _dial_code(bank_code: str, currency: Currency, serial: int) -> str:
-    found = bank.find(bank_code, currency)
+    found = ussd_bank.find(bank_code, currency)
     if found is None:
         raise Invalid(Problem("bank", f"must be the code of a bank that takes USSD payments in {currency}"))
     return found.dial_code(scattered(serial, _DIAL_DIGITS))

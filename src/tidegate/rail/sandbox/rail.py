@@ -39,14 +39,14 @@ from tidegate.rail.interface import (
     ReturnMoney,
     StartAttempt,
 )
-from tidegate.rail.sandbox import account, model, notice, store
+from tidegate.rail.sandbox import account, model, signed_notification, store
 from tidegate.rail.sandbox.begin import begin, needs_serial, resend
 from tidegate.rail.sandbox.model import BankTransfer, Payout, PayoutKind, SandboxAttempt
 from tidegate.rail.state import AttemptState, PayoutState, Running, Succeeded
 
 SECRET_BYTES_MIN = 16
 # One at a time, so that notifications mostly keep the order of events.
-SEND_NOTICES = WorkKind(store.SEND_NOTICES, store.list_due_notices, at_once_max=1)
+SEND_NOTIFICATIONS = WorkKind(store.SEND_NOTIFICATIONS, store.list_due_notifications, at_once_max=1)
 DISPUTED_BECAUSE = "chargeback"
 DISPUTE_ANSWERED_WITHIN = timedelta(days=7)
 REVERSED_BECAUSE = "the payer's bank reversed the transfer"
@@ -116,13 +116,13 @@ class SandboxRail:
             await store.update_attempt(tx, after, now=now)
         return after.state(now)
 
-    async def ask(self, business_id: str, reference: str, *, now: datetime) -> AttemptState:
+    async def poll(self, business_id: str, reference: str, *, now: datetime) -> AttemptState:
         async with self._db.connection() as tx:
             return (await _get(tx, business_id, reference)).state(now)
 
     async def read(self, raw: RawNotification, *, now: datetime) -> list[Notification]:
-        notice.check(raw, self._secret, now=now)
-        return [notice.read(raw.body)]
+        signed_notification.check(raw, self._secret, now=now)
+        return [signed_notification.read(raw.body)]
 
     async def send_back(self, money: ReturnMoney, *, now: datetime) -> PayoutState:
         payout = _payout(PayoutKind.RETURN, money, reason=money.reason, failure=None, now=now)
@@ -152,9 +152,9 @@ class SandboxRail:
             await store.insert_payout(tx, payout)
         if model.is_unanswered(payout, now=now):
             raise RailTimeout("the bank did not answer")
-        return await self.ask_refund(money, now=now)
+        return await self.poll_refund(money, now=now)
 
-    async def ask_refund(self, money: RefundMoney, *, now: datetime) -> PayoutState:
+    async def poll_refund(self, money: RefundMoney, *, now: datetime) -> PayoutState:
         async with self._db.connection() as tx:
             payout = await store.find_payout(tx, money.business_id, PayoutKind.REFUND, money.reference)
         if payout is None:
@@ -176,7 +176,7 @@ class SandboxRail:
         chosen = sent.transaction_id or _new_transaction_id()
         notification_id = _credit_id(business_id, chosen)
         await store.lock_notification(tx, business_id, notification_id)
-        before = await store.find_first_notice(tx, business_id, notification_id)
+        before = await store.find_first_notification(tx, business_id, notification_id)
         arrived = MoneyArrived(
             account_number=normal_account_number(sent.account_number),
             transaction_id=chosen,
@@ -201,7 +201,7 @@ class SandboxRail:
         """
         notification_id = f"reversal-{business_id}-{transaction_id}"
         await store.lock_notification(tx, business_id, notification_id)
-        before = await store.find_first_notice(tx, business_id, notification_id)
+        before = await store.find_first_notification(tx, business_id, notification_id)
         if before is None:
             credit = await _get_credit(tx, business_id, transaction_id)
             reversed_credit = CreditReversed(
@@ -258,20 +258,20 @@ class SandboxRail:
 
     # Notifications.
 
-    async def send_notices(self, deliver: SendNotice, clock: Clock) -> RoundResult:
+    async def send_notifications(self, deliver: SendNotice, clock: Clock) -> RoundResult:
         """One round of sending: every due notification, signed when it is sent."""
 
         async def send(lease: Lease, now: datetime) -> bool:
             async with self._db.connection() as tx:
-                body = await store.find_notice_to_send(tx, lease.business_id, int(lease.id))
+                body = await store.find_notification_to_send(tx, lease.business_id, int(lease.id))
             if body is None:
                 return False
-            await deliver(lease, notice.sign(body, self._secret, now=clock.now()))
+            await deliver(lease, signed_notification.sign(body, self._secret, now=clock.now()))
             async with self._db.connection() as tx:
                 await store.mark_sent(tx, lease.business_id, int(lease.id), now=now)
             return True
 
-        return await leased_work.run_round(self._db, SEND_NOTICES, send, clock)
+        return await leased_work.run_round(self._db, SEND_NOTIFICATIONS, send, clock)
 
     async def forget(self, business_id: str) -> None:
         """Deletes the attempts, payouts and notifications of a business when its sandbox is reset. Accounts stay."""
@@ -297,14 +297,14 @@ def _credit_id(business_id: str, transaction_id: str) -> str:
 
 
 async def _get_credit(tx: Tx, business_id: str, transaction_id: str) -> MoneyArrived:
-    row = await store.find_first_notice(tx, business_id, _credit_id(business_id, transaction_id))
+    row = await store.find_first_notification(tx, business_id, _credit_id(business_id, transaction_id))
     if row is None:
         raise NotFound("no transfer has this reference")
     return _event_of(row, MoneyArrived)
 
 
 def _event_of(row: Row, kind: type[N]) -> N:
-    event = notice.read(row["body"]).event
+    event = signed_notification.read(row["body"]).event
     assert isinstance(event, kind)
     return event
 
@@ -317,8 +317,13 @@ async def _notify_outcome(tx: Tx, attempt: SandboxAttempt, *, due_at: datetime, 
 
 
 async def _schedule(tx: Tx, business_id: str, notification: Notification, *, due_at: datetime, now: datetime) -> None:
-    await store.insert_notice(
-        tx, business_id, notification_id=notification.id, body=notice.write(notification), due_at=due_at, now=now
+    await store.insert_notification(
+        tx,
+        business_id,
+        notification_id=notification.id,
+        body=signed_notification.write(notification),
+        due_at=due_at,
+        now=now,
     )
 
 

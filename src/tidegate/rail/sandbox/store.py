@@ -90,12 +90,13 @@ async def find_payout(tx: Tx, business_id: str, kind: PayoutKind, reference: str
     return _payout(row) if row else None
 
 
-async def insert_notice(
+async def insert_notification(
     tx: Tx, business_id: str, *, notification_id: str, body: bytes, due_at: datetime, now: datetime
 ) -> None:
     await tx.execute(
         """
-        INSERT INTO sandbox_notice (business_id, notification_id, body, created_at, due_at) VALUES ($1, $2, $3, $4, $5)
+        INSERT INTO sandbox_notification (business_id, notification_id, body, created_at, due_at)
+        VALUES ($1, $2, $3, $4, $5)
         """,
         business_id, notification_id, body, now, due_at,
     )  # fmt: skip
@@ -108,10 +109,10 @@ async def lock_notification(tx: Tx, business_id: str, notification_id: str) -> N
     )
 
 
-async def find_first_notice(tx: Tx, business_id: str, notification_id: str) -> Row | None:
+async def find_first_notification(tx: Tx, business_id: str, notification_id: str) -> Row | None:
     return await tx.fetchrow(
         """
-        SELECT body, created_at FROM sandbox_notice
+        SELECT body, created_at FROM sandbox_notification
          WHERE business_id = $1 AND notification_id = $2 ORDER BY id LIMIT 1
         """,
         business_id,
@@ -142,41 +143,43 @@ async def get_account(tx: Tx, business_id: str, reference: str) -> tuple[Currenc
 
 
 # The kind of leased work, as the statement below names it.
-SEND_NOTICES = "send_sandbox_notices"
+SEND_NOTIFICATIONS = "send_sandbox_notifications"
 
 
-async def list_due_notices(tx: Tx, now: datetime, *, limit: int) -> list[DueRow]:
+async def list_due_notifications(tx: Tx, now: datetime, *, limit: int) -> list[DueRow]:
     """By id, the oldest first."""
     rows = await tx.fetch(
         """
-        SELECT business_id, id::text AS id FROM sandbox_notice AS notice
+        SELECT business_id, id::text AS id FROM sandbox_notification AS notification
          WHERE sent_at IS NULL AND is_due(business_id, due_at, $1)
-           AND NOT is_held_back(business_id, 'send_sandbox_notices', notice.id::text, $1)
-         ORDER BY due_at, notice.id LIMIT $2
+           AND NOT is_held_back(business_id, 'send_sandbox_notifications', notification.id::text, $1)
+         ORDER BY due_at, notification.id LIMIT $2
         """,
         now, limit,
     )  # fmt: skip
     return [DueRow(row["business_id"], row["id"]) for row in rows]
 
 
-async def find_notice_to_send(tx: Tx, business_id: str, number: int) -> bytes | None:
+async def find_notification_to_send(tx: Tx, business_id: str, number: int) -> bytes | None:
     """Its body; None when already sent."""
     body: bytes | None = await tx.fetchval(
-        "SELECT body FROM sandbox_notice WHERE business_id = $1 AND id = $2 AND sent_at IS NULL", business_id, number
+        "SELECT body FROM sandbox_notification WHERE business_id = $1 AND id = $2 AND sent_at IS NULL",
+        business_id,
+        number,
     )
     return body
 
 
 async def mark_sent(tx: Tx, business_id: str, number: int, *, now: datetime) -> None:
     await tx.execute(
-        "UPDATE sandbox_notice SET sent_at = $3 WHERE business_id = $1 AND id = $2 AND sent_at IS NULL",
+        "UPDATE sandbox_notification SET sent_at = $3 WHERE business_id = $1 AND id = $2 AND sent_at IS NULL",
         business_id, number, now,
     )  # fmt: skip
 
 
 async def delete_all(tx: Tx, business_id: str) -> None:
     # Not `sandbox_account`: accounts are settings, like keys, and account numbers already given to payers stay valid.
-    await tx.execute("DELETE FROM sandbox_notice WHERE business_id = $1", business_id)
+    await tx.execute("DELETE FROM sandbox_notification WHERE business_id = $1", business_id)
     await tx.execute("DELETE FROM sandbox_payout WHERE business_id = $1", business_id)
     await tx.execute("DELETE FROM sandbox_attempt WHERE business_id = $1", business_id)
 

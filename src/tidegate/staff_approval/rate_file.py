@@ -1,4 +1,4 @@
-"""The daily file of the European Central Bank, as rates to be released together."""
+"""The daily file of the European Central Bank, as rates to be approved together."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tidegate.collection.rate import Rate
 from tidegate.infra.http.read import read
 from tidegate.infra.timestamp import to_iso
 from tidegate.rail.bankfiles.ecb import ReferenceRate, rates_in
-from tidegate.release.arguments import ImportArguments, RateArguments
+from tidegate.staff_approval.arguments import ImportArguments, RateArguments
 
 SOURCE = "ecb"
 

@@ -10,7 +10,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True)
-class Site:
+class PublicUrl:
     base_url: str
 
     @cached_property

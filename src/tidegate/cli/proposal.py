@@ -19,14 +19,14 @@ from tidegate.core.ids import Mode
 from tidegate.infra.db import Database
 from tidegate.member.realm import CONSOLE
 from tidegate.member.sign_in import SignIn
-from tidegate.release import commands
-from tidegate.release.commands import Proposed, ReleaseWish
-from tidegate.release.model import ReleaseDeps
-from tidegate.release.table import RELEASES
 from tidegate.runtime import Runtime
 from tidegate.staff import commands as staff
 from tidegate.staff.model import StaffMember
 from tidegate.staff.permission import StaffPermission, is_granted
+from tidegate.staff_approval import commands
+from tidegate.staff_approval.commands import Proposed, StaffCommandRequest
+from tidegate.staff_approval.model import StaffApprovalDeps
+from tidegate.staff_approval.table import STAFF_COMMANDS
 
 T = TypeVar("T")
 # Instead of an address, as the audit trail shows it.
@@ -38,14 +38,14 @@ by_option = click.option(
 why_option = click.option("--why", metavar="TEXT", help="For the approver; required in live mode.")
 
 
-def with_release_deps(work: Callable[[ReleaseDeps], Awaitable[T]]) -> T:
+def with_staff_approval_deps(work: Callable[[StaffApprovalDeps], Awaitable[T]]) -> T:
     settings = running_settings()
 
     async def run(db: Database) -> T:
         runtime = Runtime.on(db, settings)
         await runtime.initialise()
         return await work(
-            ReleaseDeps(
+            StaffApprovalDeps(
                 runtime.deps, runtime.clock, settings.mode, settings.base_url, settings.console_address,
                 webhooks=lambda: webhook_deps_of(settings_module.from_environment(), db),
             )
@@ -54,33 +54,34 @@ def with_release_deps(work: Callable[[ReleaseDeps], Awaitable[T]]) -> T:
     return run_on_database(settings, run)
 
 
-def released(
-    find: Callable[[ReleaseDeps], Awaitable[ReleaseWish]], *, by: str | None, as_json: bool = False,
+def act_or_propose(
+    find: Callable[[StaffApprovalDeps], Awaitable[StaffCommandRequest]], *, by: str | None, as_json: bool = False,
     shown: dict[str, str] | None = None,
 ) -> object:  # fmt: skip
-    """The effect, in a sandbox. Otherwise the wish is proposed, which ends the command; `shown` is known only here."""
-    return released_all([find], by=by, as_json=as_json, shown=shown)[0]
+    """The effect, in a sandbox. Otherwise it is proposed, which ends the command; `shown` is known only here."""
+    return act_or_propose_all([find], by=by, as_json=as_json, shown=shown)[0]
 
 
-def released_all(
-    finds: Sequence[Callable[[ReleaseDeps], Awaitable[ReleaseWish]]], *, by: str | None, as_json: bool = False,
-    shown: dict[str, str] | None = None,
+def act_or_propose_all(
+    finds: Sequence[Callable[[StaffApprovalDeps], Awaitable[StaffCommandRequest]]], *, by: str | None,
+    as_json: bool = False, shown: dict[str, str] | None = None,
 ) -> list[object]:  # fmt: skip
     """Several of one command: who proposes them is asked for the password or a code once."""
 
-    async def run(deps: ReleaseDeps) -> list[object]:
-        wishes = [await find(deps) for find in finds]
-        if await commands.acts_at_once(deps, wishes[0].command):
+    async def run(deps: StaffApprovalDeps) -> list[object]:
+        requests = [await find(deps) for find in finds]
+        if await commands.acts_at_once(deps, requests[0].command):
             actor = Actor(f"operator/{words('--by', by)}") if by else OPERATOR
-            return [await commands.act(deps, wish, by=actor) for wish in wishes]
-        if not wishes[0].why:
+            return [await commands.act(deps, request, by=actor) for request in requests]
+        if not requests[0].reason:
             fail("An approver has to know why: give it with --why or --note.")
-        person = await proven(deps, by, RELEASES[wishes[0].command].permission)
+        person = await proven(deps, by, STAFF_COMMANDS[requests[0].command].permission)
         return [
-            await commands.propose_wish(deps, wish, asked_by=person.member.id, by=actor_of(person)) for wish in wishes
+            await commands.propose_request(deps, request, asked_by=person.member.id, by=actor_of(person))
+            for request in requests
         ]
 
-    done = with_release_deps(run)
+    done = with_staff_approval_deps(run)
     proposed = [one for one in done if isinstance(one, Proposed)]
     for one in proposed:
         report(one, as_json, shown or {})
@@ -91,16 +92,18 @@ def released_all(
 
 def known(
     command: str, business_id: str, subject: str, *, why: str | None, arguments: msgspec.Struct = commands.NOTHING
-) -> Callable[[ReleaseDeps], Awaitable[ReleaseWish]]:
-    """A wish that needs nothing looked up."""
+) -> Callable[[StaffApprovalDeps], Awaitable[StaffCommandRequest]]:
+    """A request that needs nothing looked up."""
 
-    async def find(_: ReleaseDeps) -> ReleaseWish:
-        return ReleaseWish(command=command, business_id=business_id, subject=subject, why=why, arguments=arguments)
+    async def find(_: StaffApprovalDeps) -> StaffCommandRequest:
+        return StaffCommandRequest(
+            command=command, business_id=business_id, subject=subject, reason=why, arguments=arguments
+        )
 
     return find
 
 
-async def proven(deps: ReleaseDeps, by: str | None, wanted: StaffPermission) -> StaffMember:
+async def proven(deps: StaffApprovalDeps, by: str | None, wanted: StaffPermission) -> StaffMember:
     """One of the staff, who shows the password or a code. The sandbox's own people have neither."""
     if not by:
         fail("Say who you are with --by: an address of the staff. `tidegate staff list` shows them.")

@@ -27,32 +27,34 @@ from tidegate.refund.subject_store import SubjectKey
 from tidegate.webhook import outbox_store
 from tidegate.webhook.model import EVENT_CHANNEL
 
-ASK = WorkKind(store.ASK, store.list_to_ask, at_once_max=leased_work.AT_ONCE_WITH_RAILS_MAX)
+POLL = WorkKind(store.POLL, store.list_to_poll, at_once_max=leased_work.AT_ONCE_WITH_RAILS_MAX)
 
 log = structlog.get_logger("refund")
 
 
-async def ask_rails(deps: PaymentDeps, clock: Clock) -> RoundResult:
+async def poll_rails(deps: PaymentDeps, clock: Clock) -> RoundResult:
     """One round of the worker: new refunds are sent to the rail, those in progress are polled for."""
-    return await leased_work.run_round(deps.db, ASK, partial(_ask_about, deps), clock)
+    return await leased_work.run_round(deps.db, POLL, partial(_poll, deps), clock)
 
 
-async def _ask_about(deps: PaymentDeps, lease: Lease, now: datetime) -> bool:
+async def _poll(deps: PaymentDeps, lease: Lease, now: datetime) -> bool:
     async with deps.db.connection() as tx:
-        found = await store.find_to_ask(tx, lease.business_id, lease.id, now)
+        found = await store.find_to_poll(tx, lease.business_id, lease.id, now)
     if found is None:
         return False
-    refund_id, asks, leg = found
-    state = await _ask(deps, lease.business_id, leg, now, is_first=asks == 0)
+    refund_id, polls, leg = found
+    state = await _poll_rail(deps, lease.business_id, leg, now, is_first=polls == 0)
     if isinstance(state, Succeeded | Failed):
         await _end(deps, lease, refund_id, _ended(leg, state), state=state, now=now)
     else:
         async with leased_work.writing(deps.db, lease) as tx:
-            await store.ask_later(tx, lease.business_id, leg, next_poll_at=model.next_poll_at(asks, now=now))
+            await store.poll_later(tx, lease.business_id, leg, next_poll_at=model.next_poll_at(polls, now=now))
     return True
 
 
-async def _ask(deps: PaymentDeps, business_id: str, leg: Leg, now: datetime, *, is_first: bool) -> PayoutState | None:
+async def _poll_rail(
+    deps: PaymentDeps, business_id: str, leg: Leg, now: datetime, *, is_first: bool
+) -> PayoutState | None:
     """None when the rail did not answer, or not yet: it may have done the work. A rail that is paused is not asked."""
     if leg.rail in deps.paused.names:
         return None
@@ -64,7 +66,7 @@ async def _ask(deps: PaymentDeps, business_id: str, leg: Leg, now: datetime, *, 
         if not is_first:
             # A refund that never reached the rail is sent again, under the same reference.
             with suppress(NotFound):
-                return await rail.ask_refund(money, now=now)
+                return await rail.poll_refund(money, now=now)
         return await rail.refund(money, now=now)
     except (RailTimeout, RailBusy, RailRefused) as error:
         log.warning("a rail did not take or tell of a refund", rail=leg.rail, reference=leg.reference, why=str(error))

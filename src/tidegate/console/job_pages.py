@@ -17,14 +17,14 @@ from tidegate.infra.http.operation import Csv, Stream
 from tidegate.infra.page.response import Html, StreamedFile
 from tidegate.staff import store as staff_store
 from tidegate.staff.permission import StaffPermission
-from tidegate.webhook import work
+from tidegate.webhook import job_retry
 
 PAGE = 100
 PART_CHARS_MAX = 100
 
 
 @dataclass(frozen=True)
-class WorkPages:
+class JobPages:
     shell: ConsoleShell
 
     async def show_webhooks(self, visitor: ConsoleVisitor) -> Html:
@@ -42,7 +42,7 @@ class WorkPages:
     async def retry(self, visitor: ConsoleVisitor) -> Html:
         """Within seconds, while a worker runs."""
         kind, business_id, id_ = (visitor.form.get(name, "")[:200] for name in ("kind", "business", "id"))
-        done = await work.retry(
+        done = await job_retry.retry(
             self.shell.db, kind, business_id=business_id, id_=id_, by=visitor.by, clock=self.shell.clock
         )
         if not done:

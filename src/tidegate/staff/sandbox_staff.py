@@ -7,7 +7,7 @@ from datetime import datetime
 from tidegate.audit.model import OURSELVES
 from tidegate.core import ids
 from tidegate.infra.db import Database
-from tidegate.member import entrance
+from tidegate.member import sandbox_people
 from tidegate.member import store as people
 from tidegate.member.realm import CONSOLE
 from tidegate.staff import store
@@ -41,4 +41,4 @@ async def seed(db: Database, *, now: datetime) -> None:
 
 async def new_link(db: Database, console_url: str, role: StaffRole = StaffRole.OPERATOR) -> str:
     name = next(name for name, one in STAFF.items() if one is role)
-    return await entrance.link_for(db, console_url, address_of(name), CONSOLE)
+    return await sandbox_people.link_for(db, console_url, address_of(name), CONSOLE)

@@ -14,12 +14,12 @@ from tidegate.infra.http.routing import Route
 
 
 @dataclass(frozen=True)
-class Fence:
+class ConsoleAccess:
     # Any host, where the console has none of its own.
     host: str | None = None
     networks: tuple[IPv4Network | IPv6Network, ...] = ()
 
-    def lets_in(self, scope: Scope) -> bool:
+    def allows(self, scope: Scope) -> bool:
         return self._is_its_host(scope) and self._is_its_network(client_of(scope))
 
     def _is_its_host(self, scope: Scope) -> bool:
@@ -38,9 +38,9 @@ class Fence:
         return any(address in network for network in self.networks if network.version == address.version)
 
 
-def fenced(route: Route, fence: Fence, nothing: Route) -> Route:
+def restricted(route: Route, access: ConsoleAccess, nothing: Route) -> Route:
     async def endpoint(scope: Scope, receive: Receive, reply: Reply) -> None:
-        chosen = route if fence.lets_in(scope) else nothing
+        chosen = route if access.allows(scope) else nothing
         await chosen.app(scope, receive, reply)
 
     return Route(route.path, endpoint)

@@ -14,13 +14,13 @@ from tidegate.audit import store as audit
 from tidegate.audit.model import OPERATOR, Actor
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Problem
 from tidegate.core.ids import Mode
-from tidegate.infra.also import nothing_else
 from tidegate.infra.db import Database, Tx
+from tidegate.infra.same_transaction import nothing_else
 from tidegate.member.realm import CONSOLE
-from tidegate.release import store
-from tidegate.release.arguments import NoArguments
-from tidegate.release.model import ReleaseDeps, ReleaseRun
-from tidegate.release.table import RELEASES, business_for
+from tidegate.staff_approval import store
+from tidegate.staff_approval.arguments import NoArguments
+from tidegate.staff_approval.model import StaffApprovalDeps, StaffCommandRun
+from tidegate.staff_approval.table import STAFF_COMMANDS, business_for
 
 WHY_CHARS_MAX = 300
 CHANGED = "it has changed since this page was drawn; look again and decide anew"
@@ -28,7 +28,7 @@ NOTHING = NoArguments()
 
 
 async def version_of(tx: Tx, command: str, business_id: str, subject: str) -> int:
-    found = await RELEASES[command].version(tx, business_for(command, business_id), subject)
+    found = await STAFF_COMMANDS[command].version(tx, business_for(command, business_id), subject)
     if found is None:
         raise NotFound(f"{subject or command} does not exist, or no longer needs this decision")
     return found
@@ -36,7 +36,7 @@ async def version_of(tx: Tx, command: str, business_id: str, subject: str) -> in
 
 async def propose(tx: Tx, proposal: Proposal, *, by: Actor, now: datetime) -> int:
     """Bound to the version that was looked at."""
-    if not 0 < len(proposal.why.strip()) <= WHY_CHARS_MAX:
+    if not 0 < len(proposal.reason.strip()) <= WHY_CHARS_MAX:
         raise Invalid(Problem("why", f"Say why in at most {WHY_CHARS_MAX} characters; it is kept for ever."))
     if await version_of(tx, proposal.command, proposal.business_id, proposal.subject) != proposal.version:
         raise ChangedElsewhere(CHANGED)
@@ -46,7 +46,7 @@ async def propose(tx: Tx, proposal: Proposal, *, by: Actor, now: datetime) -> in
         raise Conflict("this is proposed already, and waits for an approver") from None
     await audit.insert(
         tx, proposal.business_id, by, action=f"{proposal.command}.proposed", subject=proposal.subject,
-        details={"approval": approval_id, "why": proposal.why}, now=now,
+        details={"approval": approval_id, "why": proposal.reason}, now=now,
     )  # fmt: skip
     return approval_id
 
@@ -57,7 +57,7 @@ def proposal_of(
 ) -> Proposal:  # fmt: skip
     return Proposal(
         business_id=business_for(command, business_id), realm=CONSOLE, command=command, subject=subject,
-        version=version, arguments=arguments, why=" ".join(why.split()), asked_by=asked_by,
+        version=version, arguments=arguments, reason=" ".join(why.split()), asked_by=asked_by,
     )  # fmt: skip
 
 
@@ -67,13 +67,15 @@ class Approved(NamedTuple):
     link: str | None
 
 
-async def approve(deps: ReleaseDeps, business_id: str, approval_id: int, *, person_id: str, by: Actor) -> Approved:
+async def approve(
+    deps: StaffApprovalDeps, business_id: str, approval_id: int, *, person_id: str, by: Actor
+) -> Approved:
     """Runs once. Void once its subject has changed. Audited with both names."""
     async with deps.db.transaction() as tx:
         found = await open_request(tx, business_id, approval_id, CONSOLE, by=person_id, now=deps.clock.now())
-    release = RELEASES[found.command]
+    command = STAFF_COMMANDS[found.command]
     now = deps.clock.now_of(business_id)
-    arguments = msgspec.json.decode(found.arguments, type=release.arguments)
+    arguments = msgspec.json.decode(found.arguments, type=command.arguments)
 
     async def decide(tx: Tx) -> None:
         locked = await open_request(tx, business_id, approval_id, CONSOLE, by=person_id, now=deps.clock.now())
@@ -84,14 +86,22 @@ async def approve(deps: ReleaseDeps, business_id: str, approval_id: int, *, pers
         )
         await audit.insert(
             tx, business_id, by, action=f"{locked.command}.approved", subject=locked.subject,
-            details={"approval": approval_id, "proposedBy": f"staff/{locked.asked_by}", "why": locked.why}, now=now,
+            details={"approval": approval_id, "proposedBy": f"staff/{locked.asked_by}", "why": locked.reason}, now=now,
         )  # fmt: skip
 
-    run = ReleaseRun(
-        deps, business_id, found.subject, found.why, found.asked_at, Actor(f"staff/{found.asked_by}"), by, now, decide
+    run = StaffCommandRun(
+        deps,
+        business_id,
+        found.subject,
+        found.reason,
+        found.asked_at,
+        Actor(f"staff/{found.asked_by}"),
+        by,
+        now,
+        decide,
     )
-    made = await release.run(run, arguments)
-    return Approved(found, made if isinstance(made, str) and release.makes_link and deps.payment.mail is None else None)
+    made = await command.run(run, arguments)
+    return Approved(found, made if isinstance(made, str) and command.makes_link and deps.payment.mail is None else None)
 
 
 async def decline(
@@ -113,13 +123,13 @@ async def decline(
 APPROVERS_MIN = 2
 
 
-class ReleaseWish(msgspec.Struct, frozen=True, kw_only=True):
+class StaffCommandRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What the command line asks for."""
 
     command: str
     business_id: str
     subject: str
-    why: str | None = None
+    reason: str | None = None
     arguments: msgspec.Struct = NOTHING
 
 
@@ -129,7 +139,7 @@ class Proposed(msgspec.Struct, frozen=True):
     number: int
 
 
-async def acts_at_once(deps: ReleaseDeps, command: str) -> bool:
+async def acts_at_once(deps: StaffApprovalDeps, command: str) -> bool:
     """Whether the command line does it alone: in a sandbox, which has no real money, and for the first of the staff."""
     if deps.mode is Mode.SANDBOX:
         return True
@@ -139,20 +149,22 @@ async def acts_at_once(deps: ReleaseDeps, command: str) -> bool:
         return await store.count_approvers(tx) < APPROVERS_MIN
 
 
-async def act(deps: ReleaseDeps, wish: ReleaseWish, *, by: Actor = OPERATOR) -> object:
+async def act(deps: StaffApprovalDeps, request: StaffCommandRequest, *, by: Actor = OPERATOR) -> object:
     """Without an approval; only where `acts_at_once` says so."""
-    business_id = business_for(wish.command, wish.business_id)
+    business_id = business_for(request.command, request.business_id)
     now = deps.clock.now_of(business_id)
-    run = ReleaseRun(deps, business_id, wish.subject, wish.why, now, by, by, now, nothing_else)
-    return await RELEASES[wish.command].run(run, wish.arguments)
+    run = StaffCommandRun(deps, business_id, request.subject, request.reason, now, by, by, now, nothing_else)
+    return await STAFF_COMMANDS[request.command].run(run, request.arguments)
 
 
-async def propose_wish(deps: ReleaseDeps, wish: ReleaseWish, *, asked_by: str, by: Actor) -> Proposed:
+async def propose_request(
+    deps: StaffApprovalDeps, request: StaffCommandRequest, *, asked_by: str, by: Actor
+) -> Proposed:
     """From the command line: on the version of this moment."""
     async with deps.db.transaction() as tx:
-        version = await version_of(tx, wish.command, wish.business_id, wish.subject)
+        version = await version_of(tx, request.command, request.business_id, request.subject)
         proposal = proposal_of(
-            wish.command, wish.business_id, wish.subject, version, why=wish.why or "", asked_by=asked_by,
-            arguments=wish.arguments,
+            request.command, request.business_id, request.subject, version, why=request.reason or "", asked_by=asked_by,
+            arguments=request.arguments,
         )  # fmt: skip
         return Proposed(await propose(tx, proposal, by=by, now=deps.clock.now()))

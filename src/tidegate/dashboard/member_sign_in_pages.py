@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidegate.core.errors import Invalid, RateLimited, Refusal
-from tidegate.dashboard.gate import Gate, GateRow
+from tidegate.dashboard.sign_in_pages import SignInPages, SignInRow
 from tidegate.infra.page.response import Html
 from tidegate.infra.page.router import PageRequest
 from tidegate.member import session_store, store
@@ -16,7 +16,7 @@ from tidegate.merchant import store as merchants
 
 
 @dataclass(frozen=True)
-class MemberGate(Gate):
+class MemberSignInPages(SignInPages):
     team: Team
 
     async def show_invitation(self, request: PageRequest) -> Html:
@@ -34,7 +34,7 @@ class MemberGate(Gate):
         form = request.form
         try:
             signed_in, code = await self.team.accept(
-                request.path["link"], form.get("name", ""), form.get("password", ""), self.visit(request)
+                request.path["link"], form.get("name", ""), form.get("password", ""), self.sign_in_request(request)
             )
         except (Invalid, RateLimited) as wrong:
             return await self._invitation_page(request, wrong)
@@ -59,7 +59,7 @@ class MemberGate(Gate):
         async with self.shell.db.connection() as tx:
             business_id = await store.find_viewed(tx, token_hash)
             business = await merchants.find_business(tx, business_id or "")
-        signed_in = await self.shell.sign_in.view(request.path["link"], self.visit(request))
+        signed_in = await self.shell.sign_in.view(request.path["link"], self.sign_in_request(request))
         return self.entered(signed_in, f"{self.path}/{business.code}" if business else self.path)
 
     async def role_of(self, member: Member) -> str:
@@ -67,7 +67,7 @@ class MemberGate(Gate):
             memberships = await session_store.list_memberships(tx, member.id)
         return memberships[0].role.value if memberships else ""
 
-    def more(self) -> list[GateRow]:
+    def more(self) -> list[SignInRow]:
         return [
             ("GET", "", "showBusinesses", self.signed(self.show_businesses)),
             ("GET", "/invitation/{link}", "showInvitation", self.show_invitation),

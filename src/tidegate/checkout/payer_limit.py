@@ -13,7 +13,7 @@ from functools import cached_property
 from starlette.types import Scope
 
 from tidegate.infra.http.client import client_of
-from tidegate.infra.http.limit import Allowance, Counted, Limiter
+from tidegate.infra.http.request_limit import Allowance, Counted, Limiter
 
 # Counters of reads and writes expire within ten seconds. Addresses are spread over all slots, so all 2 MB become
 # resident.

@@ -105,7 +105,7 @@ async def version_of_owners(tx: Tx, business_id: str, _email: str) -> int | None
 
 
 async def version_of_person(tx: Tx, _business_id: str, email: str) -> int | None:
-    """Whoever enrols a factor meanwhile needs no reset."""
+    """A person who enrols a factor meanwhile needs no reset."""
     found: int | None = await tx.fetchval(
         "SELECT has_passkey::integer + 2 * (totp_step + 1) FROM person WHERE email = $1", email
     )

@@ -18,7 +18,7 @@ SIGNATURE_HEADER = "x-paystack-signature"
 BODY_BYTES_MAX = 64 * 1024
 
 
-class PaystackNews(msgspec.Struct, frozen=True):
+class PaystackNotification(msgspec.Struct, frozen=True):
     """`id` is made of the event and the body: Paystack gives none."""
 
     id: str
@@ -44,7 +44,7 @@ def sign(body: bytes, secret_key: str) -> str:
     return hmac.new(secret_key.encode(), body, hashlib.sha512).hexdigest()
 
 
-def read(raw: RawNotification, settings: PaystackSettings) -> PaystackNews:
+def read(raw: RawNotification, settings: PaystackSettings) -> PaystackNotification:
     """Raises NotificationRefused, NotificationUnreadable."""
     _check_sender(raw, settings)
     digest = hashlib.sha256(raw.body).hexdigest()
@@ -57,7 +57,7 @@ def read(raw: RawNotification, settings: PaystackSettings) -> PaystackNews:
     domain = body.data.get("domain")
     if domain is not None and domain != settings.domain:
         raise NotificationRefused(f"it is of Paystack's {domain!r} mode")
-    return PaystackNews(f"{body.event[:100]}:{digest}", body.event, body.data)
+    return PaystackNotification(f"{body.event[:100]}:{digest}", body.event, body.data)
 
 
 def _check_sender(raw: RawNotification, settings: PaystackSettings) -> None:

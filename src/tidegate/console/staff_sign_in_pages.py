@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tidegate.dashboard.gate import Gate
+from tidegate.dashboard.sign_in_pages import SignInPages
 from tidegate.member.model import Member
 from tidegate.staff import store
 
 
-class StaffGate(Gate):
+class StaffSignInPages(SignInPages):
     async def role_of(self, member: Member) -> str:
         async with self.shell.db.connection() as tx:
             found = await store.find(tx, member.id)

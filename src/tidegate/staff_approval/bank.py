@@ -10,8 +10,8 @@ from tidegate.audit.model import Actor
 from tidegate.bank_file import payout as payouts
 from tidegate.bank_file.payout_store import ProposedPayout
 from tidegate.infra.db import Tx
-from tidegate.release import commands
-from tidegate.release.arguments import PayoutArguments
+from tidegate.staff_approval import commands
+from tidegate.staff_approval.arguments import PayoutArguments
 
 COMMAND = "bank.pay"
 _ENDING_CHARS = 4

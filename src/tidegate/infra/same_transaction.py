@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from tidegate.infra.db import Tx
 
-Also = Callable[[Tx], Awaitable[None]]
+InSameTransaction = Callable[[Tx], Awaitable[None]]
 
 
 async def nothing_else(_tx: Tx) -> None:

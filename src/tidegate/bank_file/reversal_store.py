@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidegate.bank_file.taken_back import CreditFound
+from tidegate.bank_file.reversal import CreditFound
 from tidegate.infra.db import Tx
 from tidegate.rail.bankfiles.identifier import given
 from tidegate.rail.bankfiles.model import BankEntry

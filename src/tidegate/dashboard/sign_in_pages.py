@@ -18,33 +18,33 @@ from tidegate.infra.db import Database
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page.cookie import Cookie, CookieLines
 from tidegate.infra.page.csrf import Csrf
+from tidegate.infra.page.public_url import PublicUrl
 from tidegate.infra.page.response import File, Html, see_other
 from tidegate.infra.page.router import PageRequest, PageRoute, PageRouter
-from tidegate.infra.page.site import Site
-from tidegate.member.limit import SignInLimit
 from tidegate.member.model import Member, MemberSession
 from tidegate.member.passkey import Passkeys
-from tidegate.member.sign_in import RESET, SignedIn, SignIn, Visit
+from tidegate.member.sign_in import RESET, SignedIn, SignIn, SignInRequest
+from tidegate.member.sign_in_limit import SignInLimit
 
 SCOPE = "gate"
 # Our own pages alone: no other host, no scheme, no line break.
 _BELOW = re.compile(r"(?:/[A-Za-z0-9_-]+)*")
 
 SignedHandler = Callable[[PageRequest, MemberSession], Awaitable[Html]]
-GateHandler = Callable[[PageRequest], Awaitable[Html | File]]
+SignInHandler = Callable[[PageRequest], Awaitable[Html | File]]
 # Method, path below that of the realm, name, handler.
-GateRow = tuple[str, str, str, GateHandler]
+SignInRow = tuple[str, str, str, SignInHandler]
 
 
-class GateShell(Protocol):
-    """What the gate needs of the pages behind it."""
+class SignInShell(Protocol):
+    """What they need of the pages behind it."""
 
     @property
     def db(self) -> Database: ...
     @property
     def mode(self) -> Mode: ...
     @property
-    def site(self) -> Site: ...
+    def site(self) -> PublicUrl: ...
     @property
     def sign_in(self) -> SignIn: ...
     @property
@@ -64,8 +64,8 @@ class GateShell(Protocol):
 
 
 @dataclass(frozen=True)
-class Gate(ABC):
-    shell: GateShell
+class SignInPages(ABC):
+    shell: SignInShell
 
     @property
     def path(self) -> str:
@@ -85,7 +85,7 @@ class Gate(ABC):
             problems=problems_of(wrong),
             typed=request.form,
             is_sandbox=shell.mode is Mode.SANDBOX,
-            gate=lambda below="": shell.site.url(self.path + below),
+            sign_in_url=lambda below="": shell.site.url(self.path + below),
             realm=shell.sign_in.realm.name,
             **facts,
         )
@@ -99,9 +99,9 @@ class Gate(ABC):
     def check(self, request: PageRequest, scope: str = SCOPE) -> None:
         self.shell.csrf.check(request.headers, request.form.get("token"), scope=scope)
 
-    def visit(self, request: PageRequest) -> Visit:
+    def sign_in_request(self, request: PageRequest) -> SignInRequest:
         browser = (request.headers.one(b"user-agent") or "unknown")[:200]
-        return Visit(browser, request.client, request.cookies.get(self.shell.device_cookie.name))
+        return SignInRequest(browser, request.client, request.cookies.get(self.shell.device_cookie.name))
 
     def entered(self, signed_in: SignedIn, path: str) -> Html:
         cookies = (
@@ -134,10 +134,10 @@ class Gate(ABC):
         after = self.next_in(request.form.get("next", ""))
         try:
             if "passkey" in request.form:
-                entered = await self.shell.passkeys.enter(request.form["passkey"], self.visit(request))
+                entered = await self.shell.passkeys.enter(request.form["passkey"], self.sign_in_request(request))
                 return self.entered(entered, after)
             signed_in = await self.shell.sign_in.with_password(
-                request.form.get("email", ""), request.form.get("password", ""), self.visit(request)
+                request.form.get("email", ""), request.form.get("password", ""), self.sign_in_request(request)
             )
         except (Invalid, RateLimited) as wrong:
             return self._sign_in_page(request, after=after, wrong=wrong)
@@ -214,7 +214,7 @@ class Gate(ABC):
 
     async def enter(self, request: PageRequest) -> Html:
         self.check(request)
-        signed_in = await self.shell.sign_in.enter(request.path["link"], self.visit(request))
+        signed_in = await self.shell.sign_in.enter(request.path["link"], self.sign_in_request(request))
         return self.entered(signed_in, self.path)
 
     def signed(self, handler: SignedHandler, *, is_complete: bool = True) -> Callable[[PageRequest], Awaitable[Html]]:
@@ -232,13 +232,13 @@ class Gate(ABC):
 
         return handle
 
-    def more(self) -> list[GateRow]:
+    def more(self) -> list[SignInRow]:
         """Pages of one realm only."""
         return []
 
     def routes(self) -> list[Route]:
         signed = self.signed
-        table: list[GateRow] = [
+        table: list[SignInRow] = [
             *self.more(),
             ("GET", "/sign-in", "showSignIn", self.show_sign_in),
             ("POST", "/sign-in", "signIn", self.sign_in),
@@ -257,7 +257,7 @@ class Gate(ABC):
             ]
         return self.routes_of(table)
 
-    def routes_of(self, table: Iterable[GateRow]) -> list[Route]:
+    def routes_of(self, table: Iterable[SignInRow]) -> list[Route]:
         address = self.shell.limit.address
         return self.shell.router.routes(
             PageRoute(method, self.path + path, name, handler, address if method == "POST" else None)

@@ -6,17 +6,17 @@ import structlog
 
 from tidegate.infra.db import Database
 from tidegate.rail.event import (
-    AskAbout,
-    Asked,
     AttemptOutcome,
     CreditReversed,
     DisputeChanged,
     DisputeStatus,
     Notification,
+    PollRequested,
+    PollSubject,
     RailEvent,
 )
 from tidegate.rail.paystack import reference, state, store, wire
-from tidegate.rail.paystack.notice import PaystackNews
+from tidegate.rail.paystack.signed_notification import PaystackNotification
 from tidegate.rail.paystack.wire import PaystackUnreadable
 
 DISPUTE = "charge.dispute."
@@ -25,23 +25,23 @@ _DISPUTE_ENDS = {"declined": DisputeStatus.WON}
 log = structlog.get_logger("paystack")
 
 
-async def events_of(db: Database, news: PaystackNews) -> list[Notification]:
+async def events_of(db: Database, notification: PaystackNotification) -> list[Notification]:
     """Raises NotificationUnreadable. Events that are not used are acknowledged and forgotten."""
     try:
-        if news.event == "charge.success":
-            return [Notification(id=news.id, event=await _success(db, news))]
-        if news.event.startswith("refund."):
-            return await _refunds(db, news)
-        if news.event.startswith(DISPUTE):
-            return _dispute(news)
+        if notification.event == "charge.success":
+            return [Notification(id=notification.id, event=await _success(db, notification))]
+        if notification.event.startswith("refund."):
+            return await _refunds(db, notification)
+        if notification.event.startswith(DISPUTE):
+            return _dispute(notification)
     except PaystackUnreadable as error:
-        raise news.unreadable(error) from None
-    log.info("an event of Paystack is not used", kind=news.event[:100])
+        raise notification.unreadable(error) from None
+    log.info("an event of Paystack is not used", kind=notification.event[:100])
     return []
 
 
-async def _success(db: Database, news: PaystackNews) -> AttemptOutcome:
-    found = news.read(wire.PaystackTransaction)
+async def _success(db: Database, notification: PaystackNotification) -> AttemptOutcome:
+    found = notification.read(wire.PaystackTransaction)
     if found.status not in state.PAID:
         raise PaystackUnreadable(f"its transaction is {found.status[:50]!r}")
     own = reference.read(found.reference)
@@ -57,38 +57,36 @@ async def _success(db: Database, news: PaystackNews) -> AttemptOutcome:
     return AttemptOutcome(business_id=own[0], reference=own[1], state=outcome)
 
 
-async def _refunds(db: Database, news: PaystackNews) -> list[Notification]:
+async def _refunds(db: Database, notification: PaystackNotification) -> list[Notification]:
     """It names the transaction, not the refund: all refunds of it are asked about."""
-    notice = news.read(wire.RefundNews)
-    own = reference.read(notice.transaction_reference)
+    found = notification.read(wire.PaystackRefundEvent)
+    own = reference.read(found.transaction_reference)
     if own is None:
         return []
     async with db.connection() as tx:
-        orders = await store.list_payouts_of(tx, own[0], notice.transaction_reference)
+        orders = await store.list_payouts_of(tx, own[0], found.transaction_reference)
     return [
         Notification(
-            id=f"{news.id}:{order.reference}",
-            event=AskAbout(subject=Asked(order.kind), business_id=own[0], reference=order.reference),
+            id=f"{notification.id}:{order.reference}",
+            event=PollRequested(subject=PollSubject(order.kind), business_id=own[0], reference=order.reference),
         )
         for order in orders
     ]
 
 
-def _dispute(news: PaystackNews) -> list[Notification]:
-    notice = news.read(wire.PaystackDispute)
-    if notice.transaction is None or notice.transaction.id is None:
+def _dispute(notification: PaystackNotification) -> list[Notification]:
+    found = notification.read(wire.PaystackDispute)
+    if found.transaction is None or found.transaction.id is None:
         raise PaystackUnreadable("it names no transaction")
-    transaction_id, dispute_id = str(notice.transaction.id), str(notice.id)
-    amount = wire.money(
-        notice.refund_amount or notice.transaction.amount, notice.currency or notice.transaction.currency
-    )
+    transaction_id, dispute_id = str(found.transaction.id), str(found.id)
+    amount = wire.money(found.refund_amount or found.transaction.amount, found.currency or found.transaction.currency)
     status = DisputeStatus.OPEN
-    if news.event == DISPUTE + "resolve":
-        status = _DISPUTE_ENDS.get(notice.resolution or "", DisputeStatus.LOST)
-    reason = f"{notice.category or 'dispute'} {notice.resolution or notice.status or ''}".strip()
+    if notification.event == DISPUTE + "resolve":
+        status = _DISPUTE_ENDS.get(found.resolution or "", DisputeStatus.LOST)
+    reason = f"{found.category or 'dispute'} {found.resolution or found.status or ''}".strip()
     changed = DisputeChanged(
         dispute_id=dispute_id, transaction_id=transaction_id, amount=amount, status=status,
-        due_at=wire.moment(notice.due_at), reason=reason,
+        due_at=wire.moment(found.due_at), reason=reason,
     )  # fmt: skip
     events: list[RailEvent] = [changed]
     if status is DisputeStatus.LOST:
@@ -101,4 +99,4 @@ def _dispute(news: PaystackNews) -> list[Notification]:
                 reason=reason,
             )
         )
-    return [Notification(id=f"{news.id}:{number}", event=event) for number, event in enumerate(events)]
+    return [Notification(id=f"{notification.id}:{number}", event=event) for number, event in enumerate(events)]

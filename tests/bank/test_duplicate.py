@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from bank.world import settings_in
 from bank_file_maker import DAY, VIRTUAL, camt_file, entry, mt940_file, statement
-from tidegate.bank_file.sorting import AskingEntry, KnownEntry, Sorting
+from tidegate.bank_file.duplicate import AskingEntry, DuplicateCheck, KnownEntry
 from tidegate.emulator.bank.camt_writer import camt
 from tidegate.emulator.bank.model import EmulatedEntry
 from tidegate.emulator.bank.mt_writer import mt940
@@ -45,18 +45,18 @@ class Shelf:
         opened = reader.opened(io.BytesIO(file), SETTINGS.named)
         asking = [AskingEntry.of(part) for part in opened.parts if isinstance(part, BankEntry)]
         file_id = hashlib.sha256(file).hexdigest()
-        sorting = Sorting(SETTINGS, file_id, opened.kind)
+        check = DuplicateCheck(SETTINGS, file_id, opened.kind)
         batches = [asking[start : start + batch] for start in range(0, len(asking), batch)]
         for some in batches[:until]:
-            self._keep(file_id, sorting, some)
+            self._keep(file_id, check, some)
 
-    def _keep(self, file_id: str, sorting: Sorting, asking: Sequence[AskingEntry]) -> None:
+    def _keep(self, file_id: str, check: DuplicateCheck, asking: Sequence[AskingEntry]) -> None:
         wanted = {key for one in asking for key in one.keys}
         alike = [one for one in self.known if wanted & set(one.entry.keys)]
         places = {one.place for one in self.known}
         made = [
             KnownEntry(file_id=file_id, state=one.state, entry=one.entry)
-            for one in sorting.sort(asking, alike)
+            for one in check.check(asking, alike)
             if one.state in RANKS
         ]
         self.known += [one for one in made if one.place not in places]

@@ -13,7 +13,7 @@ from enum import IntEnum, auto
 import msgspec
 
 from tidegate.bank_settings import BankFilesSettings
-from tidegate.rail.bankfiles.arrival import first_look
+from tidegate.rail.bankfiles.arrival import classify
 from tidegate.rail.bankfiles.identifier import given
 from tidegate.rail.bankfiles.key import CONTENT, CUT, MT_REFERENCE_CHARS, NEAR, UETR, VALUED, asked
 from tidegate.rail.bankfiles.model import BankEntry, FileKind
@@ -60,7 +60,7 @@ class KeptEntry(msgspec.Struct, frozen=True, kw_only=True):
     note: str | None
 
 
-class Verdict(IntEnum):
+class DuplicateVerdict(IntEnum):
     """On two entries. Of several, by several keys in common, the least counts."""
 
     SAME = auto()
@@ -71,10 +71,10 @@ class Verdict(IntEnum):
     # They are not, and neither is it the same as what that one repeats.
     OTHER = auto()
     # They have nothing to do with each other.
-    STRANGE = auto()
+    UNRELATED = auto()
 
 
-class Sorting:
+class DuplicateCheck:
     """Of one file. Its entries come in order, in batches."""
 
     def __init__(self, settings: BankFilesSettings, file_id: str, kind: FileKind) -> None:
@@ -89,7 +89,7 @@ class Sorting:
         # Statements of this file, and what they repeat: each entry once.
         self._repeated: set[tuple[int, str]] = set()
 
-    def sort(self, asking: Sequence[AskingEntry], known: Iterable[KnownEntry]) -> list[KeptEntry]:
+    def check(self, asking: Sequence[AskingEntry], known: Iterable[KnownEntry]) -> list[KeptEntry]:
         """`known` has all that have a key that one of these asks for: recorded ones first, then repeats, then
         problems.
         """
@@ -101,7 +101,7 @@ class Sorting:
                 self._kept[one.entry.number] = one
             else:
                 self._add(one)
-        return [self._sorted(one) for one in asking]
+        return [self._checked(one) for one in asking]
 
     def _add(self, known: KnownEntry) -> None:
         for key in known.entry.keys:
@@ -109,13 +109,13 @@ class Sorting:
         if known.entry.is_stated:
             self._stated.add(known.root)
 
-    def _sorted(self, asking: AskingEntry) -> KeptEntry:
+    def _checked(self, asking: AskingEntry) -> KeptEntry:
         entry = asking.entry
         kept = self._kept.get(entry.number)
         if kept is not None:
             made = KeptEntry(entry=kept.entry, state=kept.state, note=None)
         else:
-            state, note = first_look(entry, self._kind)
+            state, note = classify(entry, self._kind)
             made = KeptEntry(entry=entry, state=state, note=note)
             made = made if state == "ignored" else self._compared(made, asking.keys)
         if made.state != "ignored":
@@ -127,23 +127,23 @@ class Sorting:
         entry = made.entry
         alike = [(key, one) for key in keys for one in self._known.get(key, ())]
         free = [(key, one) for key, one in alike if not self._is_taken(one, entry)]
-        of_each: dict[tuple[str, int], Verdict] = {}
+        of_each: dict[tuple[str, int], DuplicateVerdict] = {}
         for key, one in free:
             verdict = self._verdict(key, one, entry)
             of_each[one.place] = min(verdict, of_each.get(one.place, verdict))
-        found: dict[str, set[Verdict]] = defaultdict(set)
+        found: dict[str, set[DuplicateVerdict]] = defaultdict(set)
         for _, one in free:
             found[one.root].add(of_each[one.place])
         first = {one.root: one for _, one in reversed(free)}
         for root, verdicts in found.items():
-            if Verdict.SAME in verdicts and not verdicts & {Verdict.DOUBTED, Verdict.OTHER}:
+            if DuplicateVerdict.SAME in verdicts and not verdicts & {DuplicateVerdict.DOUBTED, DuplicateVerdict.OTHER}:
                 return _repeat(entry, first[root], note=f"the same as {first[root]}")
         batch = self._batch_of(entry, [one for _, one in free])
         if batch:
             return _repeat(entry, *batch, note=f"the sum of a batch with {batch[0]}")
         for root, verdicts in found.items():
-            is_one_of_them = bool(verdicts & {Verdict.SAME, Verdict.DOUBTED})
-            if is_one_of_them or (Verdict.UNSURE in verdicts and Verdict.OTHER not in verdicts):
+            is_one_of_them = bool(verdicts & {DuplicateVerdict.SAME, DuplicateVerdict.DOUBTED})
+            if is_one_of_them or (DuplicateVerdict.UNSURE in verdicts and DuplicateVerdict.OTHER not in verdicts):
                 return KeptEntry(entry=entry, state="problem", note=self._doubt(first[root], entry))
         return msgspec.structs.replace(made, entry=_numbered(entry, [one.entry for _, one in alike]))
 
@@ -152,51 +152,55 @@ class Sorting:
         is_beside = known.file_id == self._file_id and known.entry.statement == entry.statement
         return is_beside or (entry.statement, known.root) in self._repeated
 
-    def _verdict(self, key: str, known: KnownEntry, entry: BankEntry) -> Verdict:
+    def _verdict(self, key: str, known: KnownEntry, entry: BankEntry) -> DuplicateVerdict:
         other = known.entry
         if key.startswith((CONTENT, NEAR)):
             return self._by_content(key, known, entry)
         if _references_differ(other, entry):
-            return Verdict.DOUBTED if key.startswith(UETR) else Verdict.OTHER
+            return DuplicateVerdict.DOUBTED if key.startswith(UETR) else DuplicateVerdict.OTHER
         is_strong = key.startswith(UETR) or (not key.startswith((VALUED, CUT)) and _is_of_one_day(other, entry))
         if self._is_contradicted(other, entry):
-            return Verdict.DOUBTED if is_strong else Verdict.OTHER
+            return DuplicateVerdict.DOUBTED if is_strong else DuplicateVerdict.OTHER
         return self._by_reference(key, other, entry, is_strong=is_strong)
 
     @staticmethod
-    def _by_reference(key: str, other: BankEntry, entry: BankEntry, *, is_strong: bool) -> Verdict:
+    def _by_reference(key: str, other: BankEntry, entry: BankEntry, *, is_strong: bool) -> DuplicateVerdict:
         """Of entries that do not contradict each other."""
         is_divided = (other.part is None) is not (entry.part is None)
         if key.startswith(UETR) or (other.own_reference and other.own_reference == entry.own_reference):
             is_divided = False
         if is_divided or key.startswith(CUT):
-            return Verdict.UNSURE
+            return DuplicateVerdict.UNSURE
         is_twice = other.is_stated and entry.is_stated and _is_on_another_sheet(other, entry)
         if is_strong:
             # A reference that a bank has given twice.
-            return Verdict.DOUBTED if is_twice else Verdict.SAME
+            return DuplicateVerdict.DOUBTED if is_twice else DuplicateVerdict.SAME
         if key.startswith(VALUED):
             is_twice = is_twice and entry.sheet.is_surely_another_than(other.sheet)
-            return Verdict.SAME if _agree(other, entry) and not is_twice else Verdict.DOUBTED
+            return DuplicateVerdict.SAME if _agree(other, entry) and not is_twice else DuplicateVerdict.DOUBTED
         if other.is_dated is not entry.is_dated:
-            return Verdict.UNSURE
+            return DuplicateVerdict.UNSURE
         is_one_payment = _text(given(other.end_to_end_id)) == _text(given(entry.end_to_end_id)) != ""
-        return Verdict.UNSURE if is_one_payment else Verdict.STRANGE
+        return DuplicateVerdict.UNSURE if is_one_payment else DuplicateVerdict.UNRELATED
 
-    def _by_content(self, key: str, known: KnownEntry, entry: BankEntry) -> Verdict:
+    def _by_content(self, key: str, known: KnownEntry, entry: BankEntry) -> DuplicateVerdict:
         other = known.entry
         if self._is_contradicted(other, entry):
-            return Verdict.OTHER
+            return DuplicateVerdict.OTHER
         is_another = _is_on_another_sheet(other, entry) if other.is_stated and entry.is_stated else False
         if is_another and (self._is_of_one_division(known, entry) or entry.sheet.is_surely_another_than(other.sheet)):
-            return Verdict.OTHER
+            return DuplicateVerdict.OTHER
         if key.startswith(NEAR):
             # What a notice told and a statement has too is not what the statement has besides.
-            return Verdict.STRANGE if known.root in self._stated and not other.is_stated else Verdict.UNSURE
+            return (
+                DuplicateVerdict.UNRELATED
+                if known.root in self._stated and not other.is_stated
+                else DuplicateVerdict.UNSURE
+            )
         if is_another:
-            return Verdict.DOUBTED
+            return DuplicateVerdict.DOUBTED
         is_plain = not other.has_reference and not entry.has_reference
-        return Verdict.SAME if is_plain and is_another is False else Verdict.UNSURE
+        return DuplicateVerdict.SAME if is_plain and is_another is False else DuplicateVerdict.UNSURE
 
     def _is_of_one_division(self, known: KnownEntry, entry: BankEntry) -> bool:
         """Pages of a statement that follow each other in this file."""

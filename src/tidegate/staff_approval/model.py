@@ -1,4 +1,4 @@
-"""A release: what it does, what it is bound to, and how an approver reads it."""
+"""A command of the staff: what it does, what it is bound to, and how an approver reads it."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from tidegate.approval.model import ApprovalRequest
 from tidegate.audit.model import Actor
 from tidegate.core.clock import Clock
 from tidegate.core.ids import Mode
-from tidegate.infra.also import Also
 from tidegate.infra.db import Database, Tx
+from tidegate.infra.same_transaction import InSameTransaction
 from tidegate.rail.deps import PaymentDeps
 from tidegate.staff.permission import StaffPermission
 from tidegate.webhook.commands import WebhookDeps
 
 
 @dataclass(frozen=True)
-class ReleaseDeps:
+class StaffApprovalDeps:
     payment: PaymentDeps
     clock: Clock
     mode: Mode
     # Where merchants' people sign in, and where the staff do.
     base_url: str
     console_url: str
-    # Opened where a release needs the keys that secrets are encrypted with.
+    # Opened where a command needs the keys that secrets are encrypted with.
     webhooks: Callable[[], WebhookDeps]
 
     @property
@@ -37,18 +37,18 @@ class ReleaseDeps:
 
 
 @dataclass(frozen=True)
-class ReleaseRun:
-    """A release that is carried out. `also` decides its approval, in the transaction of the effect."""
+class StaffCommandRun:
+    """A command that is carried out. `also` decides its approval, in the transaction of the effect."""
 
-    deps: ReleaseDeps
+    deps: StaffApprovalDeps
     business_id: str
     subject: str
-    why: str | None
+    reason: str | None
     asked_at: datetime
     asked_by: Actor
     by: Actor
     now: datetime
-    also: Also
+    also: InSameTransaction
 
     @property
     def common(self) -> dict[str, Any]:
@@ -56,15 +56,15 @@ class ReleaseRun:
 
     @property
     def note(self) -> str:
-        return self.why or ""
+        return self.reason or ""
 
 
 @dataclass(frozen=True)
-class Release:
+class StaffCommand:
     arguments: type[msgspec.Struct]
     # Of its subject; None where there is no such thing.
     version: Callable[[Tx, str, str], Awaitable[int | None]]
-    run: Callable[[ReleaseRun, Any], Awaitable[object]]
+    run: Callable[[StaffCommandRun, Any], Awaitable[object]]
     words: Callable[[Any], str]
     # The page of its subject, below the console.
     page: Callable[[ApprovalRequest], str]

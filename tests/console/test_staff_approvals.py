@@ -133,7 +133,7 @@ async def test_an_approval_is_void_once_its_subject_has_changed_or_three_days_ha
     await admin.execute("UPDATE approval SET subject_version = subject_version - 1, expires_at = now()")
     late = await decide(approver, approval)
     assert (late.status_code, "three days" in late.text) == (409, True)
-    # A lapsed one is no obstacle to a new one, which is for the page that was looked at.
+    # A lapsed one does not block a new one, which is for the page that was looked at.
     stale = await operator.send(f"/held/{reference}", at=f"/held/{reference}", what="credit", why="x", version="99")
     assert "changed since" in stale.text
     assert await proposed(operator, reference)
@@ -163,8 +163,8 @@ async def test_an_account_is_approved_by_two_and_stopped_by_one(
     assert (await operator.send(f"{at}/propose", at=at, what="approve", why="documents are fine")).status_code == 303
     assert (await decide(approver, await open_approval(approver))).status_code == 303
     assert "Open" in (await operator.get(at)).text
-    assert (await operator.send(f"{at}/brake", at=at, what="suspend", reason="")).status_code == 422
-    assert (await operator.send(f"{at}/brake", at=at, what="suspend", reason="a complaint")).status_code == 303
+    assert (await operator.send(f"{at}/suspend", at=at, what="suspend", reason="")).status_code == 422
+    assert (await operator.send(f"{at}/suspend", at=at, what="suspend", reason="a complaint")).status_code == 303
     assert "Suspended" in (await operator.get(at)).text
 
 
@@ -173,7 +173,7 @@ async def test_prices_limits_and_a_suspension_of_a_merchant(
 ) -> None:
     at = f"/merchants/{inflows.shop.business_id}"
     assert inflows.shop.business_id in (await operator.get("/merchants?part=Test")).text
-    assert (await operator.send(f"{at}/brake", at=at, reason="unpaid")).status_code == 303
+    assert (await operator.send(f"{at}/suspend", at=at, reason="unpaid")).status_code == 303
     assert await admin.fetchval("SELECT status FROM business WHERE id = $1", inflows.shop.business_id) == "suspended"
     assert "Suspended: unpaid" in (await operator.get(at)).text
     for fields in (

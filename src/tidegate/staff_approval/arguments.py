@@ -1,4 +1,4 @@
-"""The arguments of each release, as an approval keeps them, and what an approver reads."""
+"""The arguments of each command, as an approval keeps them, and what an approver reads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 
 from tidegate.core.fee import FeeOnRefund
 from tidegate.core.money import Currency
-from tidegate.merchant.key_terms import KeyWish
+from tidegate.merchant.key_terms import KeyRequest
 from tidegate.merchant.model import KeyPrint
 from tidegate.refund.model import RefundRate
 from tidegate.staff.permission import StaffRole
@@ -59,7 +59,7 @@ class PriceArguments(msgspec.Struct, frozen=True, kw_only=True):
 class KeyArguments(msgspec.Struct, frozen=True, kw_only=True):
     """The secret was shown to the one who proposed it, and works once it is approved."""
 
-    wish: KeyWish
+    request: KeyRequest
     secret: KeyPrint
 
 
@@ -132,7 +132,7 @@ class PayoutArguments(msgspec.Struct, frozen=True, kw_only=True):
     account_ends: str
 
 
-class RefundWish(msgspec.Struct, frozen=True, kw_only=True):
+class OperatorRefund(msgspec.Struct, frozen=True, kw_only=True):
     """Without an amount: the excess of an overpayment, otherwise all that remains."""
 
     amount: Decimal | None = None
@@ -161,7 +161,7 @@ def setting_words(wanted: SettingArguments) -> str:
 
 
 def key_words(wanted: KeyArguments) -> str:
-    return f"Make the key {wanted.wish.name} with the rights {', '.join(wanted.wish.scopes)}"
+    return f"Make the key {wanted.request.name} with the rights {', '.join(wanted.request.scopes)}"
 
 
 def roll_words(wanted: RollArguments) -> str:
@@ -177,7 +177,7 @@ def import_words(wanted: ImportArguments) -> str:
     return "Rates: " + ", ".join(f"1 {one.base} is {one.rate} {one.quote}" for one in wanted.rates)
 
 
-def refund_words(wanted: RefundWish) -> str:
+def refund_words(wanted: OperatorRefund) -> str:
     at = f" at {_RATES[wanted.rate]}" if wanted.rate else ""
     return f"Refund {'what remains' if wanted.amount is None else wanted.amount}{at} for the merchant"
 

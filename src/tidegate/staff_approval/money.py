@@ -1,4 +1,4 @@
-"""Releases that move money: inflows, suspense, refunds, and the rates that inflows are converted at."""
+"""Commands that move money: inflows, suspense, refunds, and the rates that inflows are converted at."""
 
 from __future__ import annotations
 
@@ -10,43 +10,43 @@ from tidegate.intake import quarantine, returns, suspense
 from tidegate.rail import pause
 from tidegate.refund import commands as refunds
 from tidegate.refund.commands import ChosenRate
-from tidegate.refund.request import RefundRequest
-from tidegate.release.arguments import (
+from tidegate.refund.model import RefundRequest
+from tidegate.staff_approval.arguments import (
     AssignArguments,
     ImportArguments,
     NoArguments,
+    OperatorRefund,
     PayoutArguments,
     RateArguments,
-    RefundWish,
     TakeBackArguments,
 )
-from tidegate.release.model import ReleaseRun
+from tidegate.staff_approval.model import StaffCommandRun
 
 
-async def credit(run: ReleaseRun, _: NoArguments) -> object:
-    return await review.credit(run.deps.payment, run.subject, note=run.why, **run.common)
+async def credit(run: StaffCommandRun, _: NoArguments) -> object:
+    return await review.credit(run.deps.payment, run.subject, note=run.reason, **run.common)
 
 
-async def send_back(run: ReleaseRun, _: NoArguments) -> object:
-    return await review.send_back(run.deps.payment, run.subject, note=run.why, **run.common)
+async def send_back(run: StaffCommandRun, _: NoArguments) -> object:
+    return await review.send_back(run.deps.payment, run.subject, note=run.reason, **run.common)
 
 
-async def set_one_rate(run: ReleaseRun, rate: RateArguments) -> object:
+async def set_one_rate(run: StaffCommandRun, rate: RateArguments) -> object:
     return (await set_rate.set_rates(run.deps.db, [_rate(run, rate)], **run.common))[0]
 
 
-async def import_rates(run: ReleaseRun, wanted: ImportArguments) -> object:
+async def import_rates(run: StaffCommandRun, wanted: ImportArguments) -> object:
     return await set_rate.set_rates(run.deps.db, [_rate(run, one) for one in wanted.rates], **run.common)
 
 
-def _rate(run: ReleaseRun, rate: RateArguments) -> Rate:
+def _rate(run: StaffCommandRun, rate: RateArguments) -> Rate:
     return Rate(
         base=rate.base, quote=rate.quote, rate=rate.rate, spread_basis_points=rate.spread_basis_points,
         source=rate.source, quoted_at=rate.quoted_at or run.asked_at,
     )  # fmt: skip
 
 
-async def assign(run: ReleaseRun, to: AssignArguments) -> object:
+async def assign(run: StaffCommandRun, to: AssignArguments) -> object:
     deps, receipt_id = run.deps.payment, int(run.subject)
     if to.payment is not None:
         return await suspense.assign_to_payment(
@@ -57,47 +57,47 @@ async def assign(run: ReleaseRun, to: AssignArguments) -> object:
     )
 
 
-async def return_suspense(run: ReleaseRun, _: NoArguments) -> object:
+async def return_suspense(run: StaffCommandRun, _: NoArguments) -> object:
     return await suspense.send_back(run.deps.payment, int(run.subject), note=run.note, **run.common)
 
 
-async def close_suspense(run: ReleaseRun, _: NoArguments) -> object:
+async def close_suspense(run: StaffCommandRun, _: NoArguments) -> object:
     return await suspense.close(run.deps.payment, int(run.subject), note=run.note, **run.common)
 
 
-async def close_quarantine(run: ReleaseRun, _: NoArguments) -> object:
+async def close_quarantine(run: StaffCommandRun, _: NoArguments) -> object:
     rail, _slash, notification_id = run.subject.partition("/")
     return await quarantine.close(run.deps.db, rail, notification_id, note=run.note, **run.common)
 
 
-async def end_return(run: ReleaseRun, _: NoArguments) -> object:
+async def end_return(run: StaffCommandRun, _: NoArguments) -> object:
     return await returns.end_by_hand(run.deps.payment, run.business_id, run.subject, note=run.note, **run.common)
 
 
-async def pay(run: ReleaseRun, _: PayoutArguments) -> object:
+async def pay(run: StaffCommandRun, _: PayoutArguments) -> object:
     return await payouts.approve(run.deps.db, run.subject, asked_by=run.asked_by, **run.common)
 
 
-async def settle_bank_entry(run: ReleaseRun, _: NoArguments) -> object:
+async def settle_bank_entry(run: StaffCommandRun, _: NoArguments) -> object:
     return await bank_entry.settle(run.deps.db, run.subject, note=run.note, **run.common)
 
 
-async def record_bank_entry(run: ReleaseRun, _: NoArguments) -> object:
+async def record_bank_entry(run: StaffCommandRun, _: NoArguments) -> object:
     return await bank_entry.record(run.deps.db, run.subject, note=run.note, **run.common)
 
 
-async def take_back_bank_entry(run: ReleaseRun, chosen: TakeBackArguments) -> object:
+async def take_back_bank_entry(run: StaffCommandRun, chosen: TakeBackArguments) -> object:
     return await bank_entry.take_back(run.deps.db, run.subject, chosen.credit, note=run.note, **run.common)
 
 
-async def resume_rail(run: ReleaseRun, _: NoArguments) -> object:
+async def resume_rail(run: StaffCommandRun, _: NoArguments) -> object:
     await pause.resume(run.deps.db, run.subject, **run.common)
     await run.deps.payment.paused.look(run.deps.db)
     return run.subject
 
 
-async def refund(run: ReleaseRun, wanted: RefundWish) -> object:
-    request = RefundRequest(reference=run.subject, amount=wanted.amount, reason=wanted.reason, note=run.why)
+async def refund(run: StaffCommandRun, wanted: OperatorRefund) -> object:
+    request = RefundRequest(reference=run.subject, amount=wanted.amount, reason=wanted.reason, note=run.reason)
     chosen = ChosenRate(wanted.rate, run.deps.payment.inflow_terms.rate_lasts) if wanted.rate else None
     async with run.deps.db.transaction() as tx:
         await run.also(tx)

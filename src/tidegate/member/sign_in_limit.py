@@ -18,9 +18,9 @@ from starlette.types import Scope
 from tidegate.core.errors import RateLimited
 from tidegate.infra.db import Database
 from tidegate.infra.http.client import client_of
-from tidegate.infra.http.limit import Allowance, Limiter, networks_of
-from tidegate.member import limit_store
-from tidegate.member.limit_store import CountedTries
+from tidegate.infra.http.request_limit import Allowance, Limiter, networks_of
+from tidegate.member import sign_in_limit_store
+from tidegate.member.sign_in_limit_store import CountedTries
 
 _ADDRESS = Allowance("sign-in", per_second=20 / 60, burst=20)
 _FORMS = Allowance("dashboard", per_second=5, burst=60)
@@ -94,17 +94,17 @@ async def take(db: Database, subjects: Sequence[TrySubject], *, now: datetime) -
         waits_s = []
         # In one order, so that two tries never wait for each other.
         for subject in sorted(subjects, key=lambda one: one.hash):
-            decided = next_try(subject, await limit_store.lock(tx, subject.hash, now=now), now=now)
+            decided = next_try(subject, await sign_in_limit_store.lock(tx, subject.hash, now=now), now=now)
             if isinstance(decided, CountedTries):
-                await limit_store.update(tx, subject.hash, decided)
+                await sign_in_limit_store.update(tx, subject.hash, decided)
             else:
                 waits_s.append(decided)
         if waits_s:
             raise RateLimited(_TOO_MANY, retry_after_s=math.ceil(max(waits_s)))
-        await limit_store.delete_old(tx, before=now - FORGOTTEN_AFTER)
+        await sign_in_limit_store.delete_old(tx, before=now - FORGOTTEN_AFTER)
 
 
 async def forget(db: Database, subject: TrySubject) -> None:
     """After a try that was right."""
     async with db.connection() as tx:
-        await limit_store.delete(tx, subject.hash)
+        await sign_in_limit_store.delete(tx, subject.hash)
