@@ -113,6 +113,8 @@ CLEAN = "; ".join(
 )
 
 
+# Rows past their foreign keys, until the transaction ends; on all nodes of a cluster.
+PAST_KEYS = "SET LOCAL citus.propagate_set_commands = 'local'; SET LOCAL session_replication_role = replica"
 # On a cluster, where tables of several kinds are written in one transaction.
 IN_TURN = "SET LOCAL citus.multi_shard_modify_mode = 'sequential'; "
 

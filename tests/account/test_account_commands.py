@@ -28,7 +28,8 @@ async def deliveries(inflows: Inflows, url: str) -> list[dict[str, Any]]:
     rows = await inflows.admin.fetch(
         """
         SELECT event.payload FROM webhook_delivery AS delivery
-          JOIN webhook_endpoint AS endpoint ON endpoint.id = delivery.endpoint_id
+          JOIN webhook_endpoint AS endpoint ON endpoint.business_id = delivery.business_id
+               AND endpoint.id = delivery.endpoint_id
           JOIN event ON event.business_id = delivery.business_id AND event.id = delivery.event_id
          WHERE endpoint.url = $1 ORDER BY event.created_at
         """,

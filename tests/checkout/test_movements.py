@@ -181,6 +181,7 @@ async def test_of_too_many_the_newest_are_shown(
     assert [receipt.amount for receipt in (await movements_of(db, checkout)).receipts] == [naira(20), naira(30)]
 
 
+@pytest.mark.one_server("each node has a plan of its own")
 async def test_the_money_of_a_payment_is_found_by_its_indexes(new_checkout: MakeCheckout, admin: Any) -> None:
     checkout = await new_checkout()
     await checkout.transfer(await checkout.account(), "100")

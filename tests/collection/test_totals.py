@@ -72,8 +72,12 @@ class Shelf:
 
     async def _count(self, row_id: int, status: CollectionStatus, count: int) -> None:
         await self.inflows.admin.execute(
-            "SELECT count_inflow(collection, $3, $4) FROM collection WHERE business_id = $1 AND id = $2",
-            self.inflows.shop.business_id, row_id, status, count,
+            "SELECT count_inflow(json_populate_record(NULL::collection, $1::json), $2, $3)",
+            await self.inflows.admin.fetchval(
+                "SELECT row_to_json(collection)::text FROM collection WHERE business_id = $1 AND id = $2",
+                self.inflows.shop.business_id, row_id,
+            ),
+            status, count,
         )  # fmt: skip
 
     def matching(self, wanted: CollectionFilter) -> list[int]:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from conftest import PAST_KEYS
 from process import ENCRYPTION_KEY
 from tidegate.cli import main
 from tidegate.doctor import sealed_store
@@ -53,7 +54,7 @@ async def seal_one_of_each(business_id: str, admin: Any) -> dict[str, str]:
         )  # fmt: skip
     async with admin.transaction():
         # Without an account: what is examined is the document.
-        await admin.execute("SET LOCAL session_replication_role = replica")
+        await admin.execute(PAST_KEYS)
         await admin.execute(
             """
             INSERT INTO account_document (business_id, account_id, name, media_type, sealed, added_by, created_at)
@@ -93,6 +94,7 @@ async def test_afterwards_the_old_key_is_not_needed_and_nothing_is_lost(
     assert sum(one["renewed"] + len(one["unreadable"]) for one in again) == 0
 
 
+@pytest.mark.one_server("the catalogue has shards too")
 async def test_every_encrypted_column_is_known(admin: Any) -> None:
     rows = await admin.fetch(
         """

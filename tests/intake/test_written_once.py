@@ -31,6 +31,7 @@ async def tried(admin: Any) -> AsyncIterator[Any]:
     await admin.execute(_COUNT_NO_MORE)
 
 
+@pytest.mark.one_server("no triggers on distributed tables")
 async def test_an_outcome_is_written_once_with_its_notification(
     new_checkout: MakeCheckout, runtime: Runtime, tried: Any
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import asyncpg
@@ -110,11 +111,20 @@ async def test_imbalance_is_refused(lines: tuple[Any, ...], business_id: str, db
     assert await _counted(admin) == before
 
 
+REFUSALS: tuple[type[Exception], ...] = (
+    asyncpg.IntegrityConstraintViolationError,
+    asyncpg.NumericValueOutOfRangeError,
+)
+if os.environ.get("TIDEGATE_TEST_CLUSTER"):
+    # Several lines are copied to their shard, and the error of a COPY comes without its SQLSTATE.
+    REFUSALS = (*REFUSALS, asyncpg.InternalServerError)
+
+
 @pytest.mark.parametrize("lines", IMPOSSIBLE.values(), ids=IMPOSSIBLE)
 async def test_impossible_lines_are_refused(lines: tuple[Any, ...], business_id: str, db: Database, admin: Any) -> None:
     before = await _counted(admin)
     async with db.connection() as tx:
-        with pytest.raises((asyncpg.IntegrityConstraintViolationError, asyncpg.NumericValueOutOfRangeError)):
+        with pytest.raises(REFUSALS):
             await tx.fetchval(_POST, business_id, *lines)
     assert await _counted(admin) == before
 
@@ -137,9 +147,11 @@ async def _counted(admin: Any) -> Any:
 )
 async def test_an_entry_makes_sense(constraint: str, column: str, value: str, business_id: str, admin: Any) -> None:
     columns = {"account": "'rail'", "amount_minor": "1", "line": "9", "balance_after_minor": "NULL", column: value}
+    journal_id = await admin.fetchval("SELECT min(id) FROM journal WHERE business_id = $1", business_id)
     with pytest.raises(asyncpg.CheckViolationError) as refused:
         await admin.execute(
             f"INSERT INTO entry (business_id, journal_id, currency, {', '.join(columns)}) "
-            f"SELECT business_id, id, 'GHS', {', '.join(columns.values())} FROM journal LIMIT 1"
-        )
+            f"VALUES ($1, $2, 'GHS', {', '.join(columns.values())})",
+            business_id, journal_id,
+        )  # fmt: skip
     assert constraint_of(refused.value) == constraint

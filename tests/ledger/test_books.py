@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from conftest import PAST_KEYS
 from ledger.booking import NOW, a_few, cause, new_business, ngn, post
 from process import tidegate
 from tidegate.core.clock import SettableClock
@@ -93,7 +94,7 @@ async def test_a_break_is_found_and_named(subject: str, sql: str, business_id: s
     undone = admin.transaction()
     await undone.start()
     try:
-        await admin.execute("SET LOCAL session_replication_role = replica")
+        await admin.execute(PAST_KEYS)
         await admin.execute(sql.format(j=journal_id))
         if subject == "chain":
             found = await chain.verify(admin, business_id, now=NOW)

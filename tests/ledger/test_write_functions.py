@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 import asyncpg
@@ -71,7 +72,7 @@ async def settlement(checkout: Checkout, admin: Any) -> Change:
 async def apply(db: Database, business_id: str, *changes: Any) -> Any:
     async with db.connection() as tx:
         return await tx.fetchval(
-            "SELECT apply_payment_changes($1, $2, $3::text::timestamptz)", business_id, json.dumps(changes), NOW
+            "SELECT apply_payment_changes($1, $2, $3)", business_id, json.dumps(changes), datetime.fromisoformat(NOW)
         )
 
 

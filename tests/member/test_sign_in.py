@@ -180,7 +180,7 @@ async def test_idle_and_old_sessions_end(people: People, owner: SignedInPerson) 
         person = await people.person(await people.shop_of(owner), Role.VIEWER)
         assert (await person.client.get(person.path())).status_code == 200
         await people.admin.execute(
-            f"UPDATE member_session SET {column} = {column} - interval '{length}' WHERE person_id = $1",
+            f"UPDATE member_session SET {column} = now() - interval '{length}' WHERE person_id = $1",
             person.member.id,
         )
         assert (await person.client.get(person.path())).status_code == 303

@@ -17,6 +17,8 @@ from tidegate.webhook import commands, store
 from tidegate.webhook.log_store import Window
 from webhook.world import World, make_world
 
+pytestmark = pytest.mark.one_server("a wait on another node is not seen")
+
 Queue = Callable[[World, str, int], Awaitable[object]]
 
 

@@ -6,10 +6,13 @@ import asyncio
 from typing import Any
 
 import asyncpg
+import pytest
 
 from conftest import MakeCheckout
 
 WITHIN_S = 120.0
+
+pytestmark = pytest.mark.one_server("pg_locks has those of one node")
 
 
 async def somebody_waits(admin: Any) -> None:

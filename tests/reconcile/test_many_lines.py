@@ -15,6 +15,7 @@ from typing import Any
 import asyncpg
 import pytest
 
+from conftest import PAST_KEYS
 from reconcile.reconciling import reconciled, write
 from tidegate.ledger.model import PLATFORM_BUSINESS_ID
 
@@ -128,7 +129,7 @@ async def fill(admin: Any, books: list[Moved]) -> None:
     ]  # fmt: skip
     legs = [m for m in books if m.table == "refund_leg"]
     async with admin.transaction():
-        await admin.execute("SET LOCAL session_replication_role = replica")
+        await admin.execute(PAST_KEYS)
         await admin.copy_records_to_table("receipt", records=receipts, columns=(
             "business_id", "rail", "transaction_id", "currency", "amount_minor", "outcome", "created_at"))  # fmt: skip
         await admin.copy_records_to_table("collection", records=collections, columns=(

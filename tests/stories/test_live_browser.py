@@ -243,7 +243,9 @@ async def test_paid_in_a_browser_verified_told_and_refunded(world: LiveRails, na
     assert (record["status"], record["amountReceived"]) == ("success", 2000)
     async with world.runtime.db.connection() as tx:
         rails = await tx.fetch(
-            "SELECT rail FROM receipt JOIN payment ON payment.id = payment_id WHERE reference = $1", reference
+            "SELECT rail FROM receipt JOIN payment ON payment.business_id = receipt.business_id"
+            " AND payment.id = payment_id WHERE reference = $1",
+            reference,
         )
     assert [row["rail"] for row in rails] == [way.rail]
     await world.is_told("charge.successful", reference)

@@ -40,7 +40,9 @@ async def test_no_other_kind_has_moved_a_wallet(db: Database, admin: object) -> 
     await a_few(db, business_id)
     async with db.connection() as tx:
         rows = await tx.fetch(
-            "SELECT DISTINCT kind FROM journal JOIN entry ON journal_id = id WHERE account = $1", LedgerAccount.WALLET
+            "SELECT DISTINCT kind FROM journal JOIN entry ON entry.business_id = journal.business_id"
+            " AND journal_id = id WHERE account = $1",
+            LedgerAccount.WALLET,
         )
     assert rows
     assert {JournalKind(row["kind"]) for row in rows} <= WORDS_OF.keys()

@@ -70,7 +70,10 @@ class Scene:
     async def clone_inflow(self) -> None:
         await self.clone("collection", id="id + n", reference="reference || n", transaction_id="transaction_id || n")
         await self.admin.execute("DELETE FROM collection_tally")
-        await self.admin.execute("SELECT count_inflow(collection, status, 1) FROM collection")
+        for row in await self.admin.fetch("SELECT row_to_json(collection)::text AS inflow, status FROM collection"):
+            await self.admin.execute(
+                "SELECT count_inflow(json_populate_record(NULL::collection, $1::json), $2, 1)", *row
+            )
 
     async def note_reversal(self, body: dict[str, Any]) -> None:
         """Recorded, and not applied yet."""
@@ -274,12 +277,13 @@ OLDEST_ATTEMPT = "WHERE id = (SELECT min(id) FROM attempt)"
 OLDEST_INFLOW = "WHERE id = (SELECT min(id) FROM collection)"
 FIRST_CHAIN = "(SELECT business_id FROM journal_to_link ORDER BY journal_id LIMIT 1)"
 AS_REPLICA = "SET LOCAL session_replication_role = replica;"
+EARLIER = "timestamptz '2020-01-01 00:00Z'"
 SUSPENDED = ("receipt", "credit_reversal")
 
 POISONS = (
     Poison(
         "expire_payments", payments,
-        "UPDATE payment SET default_method = 'nonsense', expires_at = expires_at - interval '1 minute' "
+        f"UPDATE payment SET default_method = 'nonsense', expires_at = {EARLIER} "
         f"{OLDEST_PAYMENT}",
         "UPDATE payment SET default_method = 'card'",
         "SELECT count(*) FROM payment WHERE status = 'expired'",
@@ -292,7 +296,7 @@ POISONS = (
     ),
     Poison(
         "poll_rails", silent_attempts,
-        f"UPDATE attempt SET rail = '{GONE}', next_poll_at = next_poll_at - interval '1 minute' {OLDEST_ATTEMPT}",
+        f"UPDATE attempt SET rail = '{GONE}', next_poll_at = {EARLIER} {OLDEST_ATTEMPT}",
         "UPDATE attempt SET rail = 'sandbox'",
         "SELECT count(*) FROM attempt WHERE next_poll_at IS NULL",
     ),
@@ -304,14 +308,14 @@ POISONS = (
     ),
     Poison(
         "send_returns", returns,
-        f"UPDATE money_return SET rail = '{GONE}', next_try_at = next_try_at - interval '1 minute' "
+        f"UPDATE money_return SET rail = '{GONE}', next_try_at = {EARLIER} "
         "WHERE id = (SELECT min(id) FROM money_return)",
         "UPDATE money_return SET rail = 'sandbox'",
         "SELECT count(*) FROM money_return WHERE status = 'sent'",
     ),
     Poison(
         "poll_refunds", refund_legs,
-        f"UPDATE refund_leg SET rail = '{GONE}', next_poll_at = next_poll_at - interval '1 minute' "
+        f"UPDATE refund_leg SET rail = '{GONE}', next_poll_at = {EARLIER} "
         "WHERE reference = (SELECT min(reference) FROM refund_leg)",
         "UPDATE refund_leg SET rail = 'sandbox'",
         "SELECT count(*) FROM refund_leg WHERE polls > 0 OR status = 'successful'",
@@ -358,7 +362,7 @@ POISONS = (
     ),
     Poison(
         "expire_accounts", virtual_accounts,
-        f"UPDATE virtual_account SET version = {VERSION_MAX}, expires_at = expires_at - interval '1 minute' "
+        f"UPDATE virtual_account SET version = {VERSION_MAX}, expires_at = {EARLIER} "
         "WHERE id = (SELECT min(id) FROM virtual_account)",
         f"UPDATE virtual_account SET version = 1 WHERE version = {VERSION_MAX}",
         "SELECT count(*) FROM virtual_account WHERE status = 'expired'",

@@ -20,7 +20,7 @@ from tidegate.core.ids import Mode
 from tidegate.infra.leased_work import BATCH, FAILURES_MAX, PAUSE_MAX, RoundResult, next_try_at
 from tidegate.retention.commands import KINDS, LIVE_KINDS, SANDBOX_KINDS
 from tidegate.settings import Settings
-from worker.poison import POISONS, ROWS, Poison, Scene
+from worker.poison import AS_REPLICA, POISONS, ROWS, Poison, Scene
 
 ROUNDS_MAX = 10
 
@@ -61,7 +61,17 @@ async def parked_work(operator: Operator) -> str:
     return str(what)
 
 
-@pytest.mark.parametrize("poison", POISONS, ids=lambda poison: poison.kind)
+@pytest.mark.parametrize(
+    "poison",
+    [
+        pytest.param(
+            poison,
+            id=poison.kind,
+            marks=[pytest.mark.one_server("a row past its foreign key")] if AS_REPLICA in poison.cause else [],
+        )
+        for poison in POISONS
+    ],
+)
 async def test_one_broken_row_delays_no_other_and_is_done_once_its_cause_is_fixed(poison: Poison, scene: Scene) -> None:
     operator, admin = scene.operator, scene.admin
     await poison.make(scene)

@@ -137,8 +137,3 @@ async def delete_forgotten(tx: Tx, before: datetime) -> int:
     """Deletes rows that could have been claimed for long and were not: their work is no longer due."""
     rows = await tx.fetch("DELETE FROM leased_work WHERE next_try_at < $1 RETURNING id", before)
     return len(rows)
-
-
-async def delete_all(tx: Tx, business_id: str) -> None:
-    """When a sandbox is emptied."""
-    await tx.execute("DELETE FROM leased_work WHERE business_id = $1", business_id)

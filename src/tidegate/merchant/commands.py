@@ -102,7 +102,7 @@ async def suspend(db: Database, business_id: str, why: str, *, by: Actor, now: d
 async def set_logo(db: Database, business_id: str, body: bytes, *, now: datetime) -> Business:
     """Raises Invalid unless it is an image that the payer's pages can show."""
     logo = logo_from(body)
-    async with db.connection() as tx:
+    async with db.transaction() as tx:
         business = await store.put_logo(tx, business_id, logo, now=now)
     return business or _no_business(business_id)
 

@@ -109,26 +109,30 @@ async def update_business(tx: Tx, business_id: str, *, changes: dict[str, Any], 
 
 
 async def put_logo(tx: Tx, business_id: str, logo: Logo, *, now: datetime) -> Business | None:
-    """Replaces the previous logo."""
+    """Replaces the previous logo, in a transaction."""
     row = await tx.fetchrow(
         """
-        WITH counted AS (UPDATE credential_epoch SET epoch = epoch + 1),
-        changed AS (
-            UPDATE business SET logo_hash = $5, updated_at = $7
-             WHERE id = $1 AND id <> '000000000000000000000000'
-            RETURNING business),
-        kept AS (
-            INSERT INTO business_logo (business_id, media_type, width, height, hash, body, updated_at)
-            SELECT $1, $2, $3, $4, $5, $6, $7 FROM changed
-            ON CONFLICT ON CONSTRAINT business_logo_pk DO UPDATE
-               SET media_type = excluded.media_type, width = excluded.width, height = excluded.height,
-                   hash = excluded.hash, body = excluded.body, updated_at = excluded.updated_at)
-        SELECT business, ARRAY(SELECT fee_rule FROM fee_rule WHERE business_id = $1 AND ended_at IS NULL) AS rules
-          FROM changed
+        WITH counted AS (UPDATE credential_epoch SET epoch = epoch + 1)
+        UPDATE business SET logo_hash = $2, updated_at = $3
+         WHERE id = $1 AND id <> '000000000000000000000000'
+        RETURNING business,
+            ARRAY(SELECT fee_rule FROM fee_rule WHERE business_id = $1 AND ended_at IS NULL) AS rules
+        """,
+        business_id, logo.hash, now,
+    )  # fmt: skip
+    if row is None:
+        return None
+    await tx.execute(
+        """
+        INSERT INTO business_logo (business_id, media_type, width, height, hash, body, updated_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
+        ON CONFLICT ON CONSTRAINT business_logo_pk DO UPDATE
+           SET media_type = excluded.media_type, width = excluded.width, height = excluded.height,
+               hash = excluded.hash, body = excluded.body, updated_at = excluded.updated_at
         """,
         business_id, logo.media_type, logo.width, logo.height, logo.hash, logo.body, now,
     )  # fmt: skip
-    return business_of(row["business"], row["rules"]) if row else None
+    return business_of(row["business"], row["rules"])
 
 
 async def delete_logo(tx: Tx, business_id: str, *, now: datetime) -> Business | None:

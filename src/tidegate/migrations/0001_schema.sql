@@ -3460,6 +3460,9 @@ GRANT SELECT, INSERT, UPDATE ON sandbox_trade TO tidegate_app;
 
 CREATE FUNCTION reset_sandbox(p_business_id text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    v_numbers text[] := ARRAY(SELECT account_number FROM virtual_account
+                               WHERE business_id = p_business_id AND account_number IS NOT NULL);
 BEGIN
     IF NOT EXISTS (SELECT FROM deployment WHERE mode = 'sandbox') THEN
         RAISE EXCEPTION 'only a sandbox is emptied' USING ERRCODE = 'insufficient_privilege';
@@ -3476,8 +3479,7 @@ BEGIN
     DELETE FROM dispute WHERE business_id = p_business_id;
     DELETE FROM refund_leg WHERE business_id = p_business_id;
     DELETE FROM refund WHERE business_id = p_business_id;
-    DELETE FROM credit_reversal
-     WHERE account_number IN (SELECT account_number FROM virtual_account WHERE business_id = p_business_id);
+    DELETE FROM credit_reversal WHERE account_number = ANY (v_numbers);
     DELETE FROM collection WHERE business_id = p_business_id;
     DELETE FROM collection_tally WHERE business_id = p_business_id;
     DELETE FROM receipt WHERE business_id = p_business_id;
@@ -3498,6 +3500,7 @@ BEGIN
     DELETE FROM entry WHERE business_id = p_business_id;
     DELETE FROM journal WHERE business_id = p_business_id;
     DELETE FROM wallet WHERE business_id = p_business_id;
+    DELETE FROM leased_work WHERE business_id = p_business_id;
 END
 $$;
 COMMENT ON FUNCTION reset_sandbox IS 'Deletes all payments, inflows and books of one business in a sandbox. Endpoints, their secrets and virtual accounts are settings, and stay.';

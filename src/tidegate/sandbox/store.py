@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from tidegate.core.money import Currency, Money
-from tidegate.infra import lease_store
 from tidegate.infra.db import StaleChange, Tx, naming
 from tidegate.payment.model import Payment
 from tidegate.payment.row import payment_of
@@ -157,4 +156,3 @@ async def reset(tx: Tx, business_id: str) -> None:
     """Raises StaleChange when rows were added concurrently, or on a deadlock; retry then."""
     with naming({_FOREIGN_KEY_VIOLATION: StaleChange, _DEADLOCK: StaleChange}):
         await tx.execute("SELECT reset_sandbox($1)", business_id)
-        await lease_store.delete_all(tx, business_id)
