@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from lxml import etree
 
+from bank.test_reversal import UETR, reversal_file
 from bank.world import ADA, BISI, BankWorld, a_debit
 from bank_file_maker import PAYER, camt_file, entry
 from build import Shop
@@ -19,6 +20,7 @@ from tidegate.bank_file.payout_store import ProposedPayout
 from tidegate.core.errors import Conflict
 from tidegate.core.money import Currency
 from tidegate.emulator.bank.pain import answer_to
+from tidegate.intake import returns
 from tidegate.runtime import Runtime
 
 OTHER_NAME = "Chidi Eze"
@@ -56,6 +58,17 @@ async def exported(bank: BankWorld) -> Path:
     )
     [path] = written
     return path
+
+
+async def exports(bank: BankWorld) -> int:
+    await payouts.export(bank.deps, bank.settings, by="bisi", now=bank.now, on_written=lambda *_: None)
+    return int(await bank.admin.fetchval("SELECT count(*) FROM bank_export"))
+
+
+async def ended_by_hand(bank: BankWorld, payout: ProposedPayout) -> None:
+    await returns.end_by_hand(
+        bank.deps, payout.business_id, payout.reference, note="by the web bank", by=ADA, now=bank.now
+    )
 
 
 async def status_of_return(bank: BankWorld) -> tuple[str, str | None]:
@@ -206,3 +219,43 @@ async def test_a_refused_payout_fails_the_return(bank: BankWorld) -> None:
     payout = await returned(bank)
     await payouts.refuse(bank.deps, payout.reference, why="paid by hand", by=ADA, now=bank.now)
     assert await status_of_return(bank) == ("failed", "paid by hand")
+
+
+async def test_the_payment_of_a_return_that_is_ended_by_hand_is_closed(bank: BankWorld) -> None:
+    payout = await returned(bank)
+    await approved(bank, payout)
+    await ended_by_hand(bank, payout)
+    [closed] = await listed(bank)
+    assert (closed.status, closed.reason) == ("rejected", "ended by hand: by the web bank")
+    assert await exports(bank) == 0
+
+
+async def test_a_return_that_ended_while_it_was_being_proposed_is_not_paid(bank: BankWorld) -> None:
+    payout = await returned(bank)
+    await ended_by_hand(bank, payout)
+    # The worker had read the return before it ended, and proposes it afterwards.
+    await bank.admin.execute("UPDATE bank_payout SET status = 'proposed', reason = NULL")
+    with pytest.raises(Conflict, match="its return is confirmed already"):
+        await approved(bank, payout)
+    assert await exports(bank) == 0
+
+
+async def test_a_debit_of_a_return_that_was_ended_by_hand_needs_a_decision(bank: BankWorld) -> None:
+    payout = await returned(bank)
+    await approved(bank, payout)
+    await exported(bank)
+    await ended_by_hand(bank, payout)
+    await bank.bring(a_debit(payout.end_to_end_id))
+    assert sorted(await bank.states()) == ["done", "problem"]
+
+
+async def test_a_return_of_a_credit_that_the_bank_takes_back_is_not_paid(bank: BankWorld) -> None:
+    payout = await returned(bank, uetr=UETR)
+    await approved(bank, payout)
+    await bank.bring(reversal_file(uetr=UETR))
+    assert await exports(bank) == 0
+    [withdrawn] = await listed(bank)
+    assert (withdrawn.status, withdrawn.approved_by) == ("proposed", None)
+    assert withdrawn.reason is not None
+    with pytest.raises(Conflict, match="has taken back the credit"):
+        await approved(bank, payout)

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
+import structlog
+
 from tidegate.audit import store as audit
 from tidegate.audit.model import Actor
 from tidegate.bank_file import payout_store, status
@@ -20,6 +22,8 @@ from tidegate.infra.same_transaction import InSameTransaction, nothing_else
 from tidegate.rail.bankfiles import pain001
 from tidegate.rail.bankfiles.pain001 import PaymentsNotValid
 from tidegate.rail.deps import PaymentDeps
+
+log = structlog.get_logger("bank")
 
 
 async def _locked(tx: Tx, reference: str, *statuses: str) -> ProposedPayout:
@@ -61,6 +65,9 @@ async def approve(
         if by.actor in (payout.proposed_by, asked_by.actor):
             raise Conflict(f"{by.actor} has said where {reference} goes; another person must approve it")
         refuse_without_payee(payout)
+        why_not = await payout_store.why_not_to_pay(tx, payout)
+        if why_not is not None:
+            raise Conflict(f"{reference} is not to be paid: {why_not}")
         await payout_store.approve(tx, payout, proposed_by=asked_by.actor, by=by.actor, now=now)
         await _audit(tx, payout, "approved", by=by, now=now)
         return payout
@@ -86,7 +93,7 @@ async def export(
     """One file for each account. It is kept before it is written: a crash in between writes the same bytes again."""
     for account in settings.accounts:
         async with deps.db.transaction() as tx:
-            payouts = await payout_store.lock_approved(tx, account.number)
+            payouts = await _lock_to_export(tx, account.number)
             if not payouts:
                 continue
             message_id = f"TG{now:%Y%m%d%H%M%S}{secrets.token_hex(4)}"
@@ -100,6 +107,19 @@ async def export(
             for payout in payouts:
                 await _audit(tx, payout, "exported", by=Actor(f"operator/{by}"), now=now)
     await write_files(deps.db, settings, now=now, on_written=on_written)
+
+
+async def _lock_to_export(tx: Tx, account_number: str) -> list[ProposedPayout]:
+    """What is not to be paid any more, though it was approved, waits for a decision again."""
+    payouts = []
+    for payout in await payout_store.lock_approved(tx, account_number):
+        why_not = await payout_store.why_not_to_pay(tx, payout)
+        if why_not is None:
+            payouts.append(payout)
+            continue
+        log.error("an approved payment is not exported", reference=payout.reference, why=why_not)
+        await payout_store.withdraw(tx, payout, why=why_not)
+    return payouts
 
 
 async def write_files(

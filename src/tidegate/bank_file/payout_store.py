@@ -11,6 +11,13 @@ from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
 from tidegate.rail.bankfiles.pain001 import OutgoingPayment
 
+# What a payment pays, locked until the transaction ends. Whoever locks both locks the payment first.
+_LOCK_CAUSE = {
+    "return": "SELECT status FROM money_return WHERE business_id = $1 AND reference = $2 FOR SHARE",
+    "refund": "SELECT status FROM refund_leg WHERE business_id = $1 AND reference = $2 FOR SHARE",
+}
+_STILL_TO_PAY = frozenset({"asked", "sent", "processing"})
+
 
 class ProposedPayout(msgspec.Struct, frozen=True, kw_only=True):
     business_id: str
@@ -84,6 +91,27 @@ async def lock_approved(tx: Tx, account_number: str) -> list[ProposedPayout]:
         account_number,
     )
     return [_payout(row) for row in rows]
+
+
+async def why_not_to_pay(tx: Tx, payout: ProposedPayout) -> str | None:
+    """None while it is to be paid; its return or refund does not end before the transaction does."""
+    status = await tx.fetchval(_LOCK_CAUSE[payout.kind], payout.business_id, payout.reference)
+    if status not in _STILL_TO_PAY:
+        return f"its {payout.kind} is {status} already"
+    if await tx.fetchval("SELECT true FROM bank_entry WHERE takes_back = $1", payout.transaction_id):
+        return "the bank has taken back the credit that it would return"
+    return None
+
+
+async def withdraw(tx: Tx, payout: ProposedPayout, *, why: str) -> None:
+    """Its approval holds no longer."""
+    await tx.execute(
+        """
+        UPDATE bank_payout SET status = 'proposed', approved_by = NULL, approved_at = NULL, reason = $3
+         WHERE business_id = $1 AND reference = $2
+        """,
+        payout.business_id, payout.reference, why,
+    )  # fmt: skip
 
 
 async def amend(tx: Tx, payout: ProposedPayout, *, name: str, account: str, bank: str | None, by: str) -> None:

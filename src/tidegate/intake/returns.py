@@ -17,6 +17,7 @@ from tidegate.infra.same_transaction import InSameTransaction, nothing_else
 from tidegate.ledger import postings
 from tidegate.money_return import commands as money_return
 from tidegate.money_return import store
+from tidegate.rail.bankfiles import store as bank_store
 from tidegate.rail.deps import PaymentDeps
 from tidegate.rail.interface import ReturnMoney
 from tidegate.rail.state import Failed, Succeeded
@@ -66,6 +67,7 @@ async def end_by_hand(
     """The operator has paid it back by another way, and says how: booked as if the rail had confirmed it."""
     async with deps.db.transaction() as tx:
         await also(tx)
+        await bank_store.close_payout(tx, business_id, reference, why=f"ended by hand: {note}")
         known = await store.lock(tx, business_id, reference)
         if known is None:
             raise NotFound("there is no such return, or it has ended")

@@ -139,6 +139,17 @@ async def insert_payout(
     )  # fmt: skip
 
 
+async def close_payout(tx: Tx, business_id: str, reference: str, *, why: str) -> None:
+    """It is paid by another way; a debit that comes all the same needs a decision. Nothing where there is none."""
+    await tx.execute(
+        """
+        UPDATE bank_payout SET status = 'rejected', reason = $3
+         WHERE business_id = $1 AND reference = $2 AND status IN ('proposed', 'approved', 'exported')
+        """,
+        business_id, reference, why,
+    )  # fmt: skip
+
+
 async def find_payout(tx: Tx, business_id: str, reference: str) -> BankPayout | None:
     row = await tx.fetchrow(
         "SELECT status, reason, sent_as FROM bank_payout WHERE business_id = $1 AND reference = $2",
