@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +173,50 @@ async def test_a_rejected_file_rejects_all_of_it(bank: BankWorld) -> None:
     order = (await exported(bank)).read_bytes()
     await bank.bring(answer_to(order, status="RJCT", reason="AM05", is_of_group=True, now=bank.now))
     assert (await status_of_return(bank))[0] == "failed"
+
+
+async def two_exported(bank: BankWorld) -> bytes:
+    number = await bank.account()
+    both = [
+        entry("250.00", destination=number, payee_name=OTHER_NAME, reference="A"),
+        entry("90.00", destination=number, payee_name=OTHER_NAME, reference="B", end_to_end_id="INV-78"),
+    ]
+    await bank.bring(camt_file(*both))
+    await bank.work()
+    for payout in await listed(bank):
+        await approved(bank, payout)
+    return (await exported(bank)).read_bytes()
+
+
+def of_the_first(order: bytes, now: datetime, *, named: str) -> bytes:
+    """Rejects the first payment of the order and says nothing of the second."""
+    answer = etree.fromstring(answer_to(order, status="RJCT", reason="AC04", now=now))
+    [first, second] = answer.iter("{*}TxInfAndSts")
+    second.getparent().remove(second)
+    [name] = first.iter("{*}OrgnlEndToEndId")
+    if named:
+        name.tag = name.tag.replace("OrgnlEndToEndId", named)
+    else:
+        first.remove(name)
+    content: bytes = etree.tostring(answer)
+    return content
+
+
+async def test_a_rejection_that_names_a_payment_by_its_instruction_is_of_that_one(bank: BankWorld) -> None:
+    order = await two_exported(bank)
+    await bank.bring(of_the_first(order, bank.now, named="OrgnlInstrId"))
+    [rejected] = [one for one in await listed(bank) if one.status == "rejected"]
+    assert rejected.end_to_end_id == text(order, "EndToEndId")[0]
+    assert await bank.admin.fetchval("SELECT count(*) FROM money_return WHERE status = 'failed'") == 1
+
+
+async def test_a_rejection_that_names_no_payment_rejects_none(
+    bank: BankWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    order = await two_exported(bank)
+    await bank.bring(of_the_first(order, bank.now, named=""))
+    assert {one.status for one in await listed(bank)} == {"exported"}
+    assert "does not name it" in capsys.readouterr().out
 
 
 async def test_a_crash_between_keeping_and_writing_writes_the_same_bytes(bank: BankWorld) -> None:

@@ -23,13 +23,16 @@ log = structlog.get_logger("bank")
 async def apply(deps: PaymentDeps, report: TransferStatus, now: datetime) -> None:
     """May be repeated."""
     async with deps.db.connection() as tx:
-        if report.end_to_end_id is None:
+        if report.is_of_file:
             payouts = await payout_store.list_of_export(tx, report.message_id)
         else:
             found = await payout_store.find_by_end_to_end_id(tx, report.end_to_end_id)
             payouts = [found] if found else []
     if not payouts:
-        log.error("the bank tells of a payment that is none of ours", payment=report.end_to_end_id or report.message_id)
+        log.error(
+            "the bank tells of a payment that is none of ours, or does not name it",
+            payment=report.end_to_end_id, message=report.message_id, status=report.status, why=report.reason,
+        )  # fmt: skip
     for payout in payouts:
         is_rejected = report.status in REJECTED
         why = " ".join(part for part in (report.status, report.reason) if part)

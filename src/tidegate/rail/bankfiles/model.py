@@ -168,11 +168,14 @@ class BankStatement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TransferStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """What pain.002 says about one of our payments, or about all of a file when `end_to_end_id` is None."""
+    """What pain.002 says about one of our payments, or about all of a file. Without an `end_to_end_id` it is about
+    one that the bank does not name.
+    """
 
     number: int
     message_id: str
-    end_to_end_id: str | None
+    end_to_end_id: str | None = None
+    is_of_file: bool = False
     status: str
     reason: str | None = None
 

@@ -7,6 +7,7 @@ from typing import IO
 
 from tidegate.rail.bankfiles import xml_file
 from tidegate.rail.bankfiles.camt_element import Node, element_at, text_at, texts_at
+from tidegate.rail.bankfiles.identifier import given
 from tidegate.rail.bankfiles.model import TransferStatus
 from tidegate.rail.bankfiles.xml_file import Message
 
@@ -30,14 +31,20 @@ def read(source: IO[bytes], message: Message) -> Generator[TransferStatus, None,
             reason = _reason(report) or _reason(block) or group[2]
             has_transactions = True
             number += 1
-            name = text_at(report, "OrgnlEndToEndId")
-            yield TransferStatus(number=number, message_id=group[0], end_to_end_id=name, status=status, reason=reason)
+            yield TransferStatus(
+                number=number, message_id=group[0], end_to_end_id=_end_to_end_id(report), status=status, reason=reason
+            )
         elif not has_transactions:
             report = Node(element)
             group = (group[0], text_at(report, "PmtInfSts") or group[1], _reason(report) or group[2])
         xml_file.forget(element)
     if not has_transactions:
-        yield TransferStatus(number=1, message_id=group[0], end_to_end_id=None, status=group[1], reason=group[2])
+        yield TransferStatus(number=1, message_id=group[0], is_of_file=True, status=group[1], reason=group[2])
+
+
+def _end_to_end_id(report: Node) -> str | None:
+    """A bank may name a transaction by our InstrId alone, which is the same."""
+    return given(text_at(report, "OrgnlEndToEndId")) or given(text_at(report, "OrgnlInstrId"))
 
 
 def _reason(element: Node) -> str | None:
