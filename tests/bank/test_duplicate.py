@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
-from itertools import pairwise
+from itertools import pairwise, permutations
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +139,19 @@ def pages_of_one_file(*pages: Sequence[EmulatedEntry], again: Sequence[Sequence[
         messages.append(mt940(made))
         opening = made.closes_with
     return b"".join(messages)
+
+
+def of_a_weekend(*, has_numbers: bool) -> list[bytes]:
+    """Two payments, booked on Saturday and on Monday under the first number of the day and valued on Monday: a notice
+    and a statement of each. A statement between them is missing.
+    """
+    files = []
+    for number, day in enumerate((DAY - timedelta(days=1), NEXT_DAY)):
+        made = entry(reference="00001", day=day)
+        sequence = 1 + 2 * number if has_numbers else None
+        files.append(notice(made, id=f"N-{day}", message_id=f"N-{day}"))
+        files.append(camt_file(made, id=f"S-{day}", opening=Decimal(1000 * number), sequence=sequence))
+    return [re.sub(rb"<ValDt><Dt>[^<]*", f"<ValDt><Dt>{NEXT_DAY}".encode(), file) for file in files]
 
 
 NEXT_DAY = DAY + timedelta(days=1)
@@ -297,6 +310,23 @@ def test_what_banks_do(case: str) -> None:
     files, recorded, decisions = CASES[case]
     shelf = sorted_out(*files)
     assert (shelf.recorded(), shelf.states().count("problem")) == (Decimal(recorded), decisions)
+
+
+@pytest.mark.parametrize("has_numbers", [True, False])
+@pytest.mark.parametrize("order", list(permutations(range(4))))
+def test_two_payments_of_a_weekend_under_one_reference_are_both_recorded_or_wait(
+    order: tuple[int, ...], has_numbers: bool
+) -> None:
+    files = of_a_weekend(has_numbers=has_numbers)
+    shelf = sorted_out(*(files[place] for place in order))
+    assert shelf.recorded() <= 500 <= shelf.recorded() + shelf.waiting()
+
+
+@pytest.mark.parametrize("kind", ["notices", "statements"])
+def test_a_reference_on_two_booking_days_of_one_value_date_needs_a_decision(kind: str) -> None:
+    files = of_a_weekend(has_numbers=False)[kind == "statements" :: 2]
+    for order in (files, files[::-1]):
+        assert sorted_out(*order).states() == ["new", "problem"]
 
 
 def test_an_entry_that_was_settled_by_hand_is_not_recorded_from_the_next_file() -> None:

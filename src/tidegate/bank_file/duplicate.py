@@ -177,7 +177,8 @@ class DuplicateCheck:
             return DuplicateVerdict.DOUBTED if is_twice else DuplicateVerdict.SAME
         if key.startswith(VALUED):
             is_twice = is_twice and entry.sheet.is_surely_another_than(other.sheet)
-            return DuplicateVerdict.SAME if _agree(other, entry) and not is_twice else DuplicateVerdict.DOUBTED
+            is_same = _agree(other, entry) and _may_be_one_booking(other, entry) and not is_twice
+            return DuplicateVerdict.SAME if is_same else DuplicateVerdict.DOUBTED
         if other.is_dated is not entry.is_dated:
             return DuplicateVerdict.UNSURE
         is_one_payment = _text(given(other.end_to_end_id)) == _text(given(entry.end_to_end_id)) != ""
@@ -319,6 +320,16 @@ def _is_of_one_day(other: BankEntry, entry: BankEntry) -> bool:
     if other.booked_on == entry.booked_on:
         return True
     return other.is_dated is not entry.is_dated and other.valued_on == entry.valued_on
+
+
+def _may_be_one_booking(other: BankEntry, entry: BankEntry) -> bool:
+    """A statement may book later what a notice has told. Two statements, or two notices, of different days tell of two
+    bookings: a bank may count its references anew each day, and give those of a weekend one value date.
+    """
+    if _is_of_one_day(other, entry):
+        return True
+    early, late = sorted((other, entry), key=lambda one: one.booked_on)
+    return late.is_stated and not early.is_stated
 
 
 def _is_on_another_sheet(other: BankEntry, entry: BankEntry) -> bool | None:
