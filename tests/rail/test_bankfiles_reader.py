@@ -66,6 +66,24 @@ def test_a_batch_that_cannot_be_divided_is_one_entry_with_a_problem(parts: tuple
     assert found.destination is None
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_batch_that_details_some_of_its_transactions_is_one_entry_with_a_problem(version: int) -> None:
+    file = camt_file(entry("300.00"), version=version)
+    [found] = entries_in(file.replace(b"<NtryDtls>", b"<NtryDtls><Btch><NbOfTxs>3</NbOfTxs></Btch>"))
+    assert found.problem == "the entry has 3 transactions and tells of 1: it cannot be divided"
+    assert (found.amount, found.destination, found.end_to_end_id) == (Decimal(300), None, None)
+    [single] = entries_in(file.replace(b"<NtryDtls>", b"<NtryDtls><Btch><NbOfTxs>1</NbOfTxs></Btch>"))
+    assert (single.problem, single.destination) == (None, VIRTUAL)
+
+
+@pytest.mark.parametrize(("told", "has_problem"), [(b"100.00", True), (b"300.00", False), (b"310.00", False)])
+def test_a_credit_above_its_one_transaction_has_a_problem(told: bytes, has_problem: bool) -> None:
+    """One below it may be net of charges."""
+    head, begin, tail = camt_file(entry("300.00")).partition(b"<TxDtls>")
+    [found] = entries_in(head + begin + tail.replace(b">300.00<", b">%b<" % told, 1))
+    assert (found.amount, bool(found.problem)) == (Decimal(300), has_problem)
+
+
 def test_reversals_returns_and_pending_entries_are_told_apart() -> None:
     file = camt_file(
         entry(reference="1", status="PDNG"),

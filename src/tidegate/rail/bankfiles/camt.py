@@ -166,15 +166,32 @@ def _page(element: Node, name: str) -> tuple[int, bool] | None:
 def _amounts(entry: Node, details: list[Node]) -> tuple[list[tuple[Decimal, str]], str | None]:
     """Of each transaction, and why they cannot be distinguished."""
     whole = amount_of(entry, "Amt")
-    if len(details) <= 1:
+    if not details:
         return [whole], None
+    count = sum(_count_in(group) for group in all_at(entry, "NtryDtls"))
+    if count > len(details):
+        return [whole], f"the entry has {count} transactions and tells of {len(details)}: it cannot be divided"
     parts = [_amount_in(one) for one in details]
+    if len(parts) == 1:
+        return [whole], _excess(entry, whole, parts[0])
     if any(part is None for part in parts):
         return [whole], f"the entry has {len(details)} transactions without amounts: it cannot be divided"
     known = [part for part in parts if part is not None]
     if any(currency != whole[1] for _, currency in known) or sum(part[0] for part in known) != whole[0]:
         return [whole], f"the amounts of its {len(details)} transactions do not make {whole[0]} {whole[1]}"
     return known, None
+
+
+def _excess(entry: Node, whole: tuple[Decimal, str], part: tuple[Decimal, str] | None) -> str | None:
+    """Charges make a credit smaller than its transaction, never larger."""
+    if text_at(entry, "CdtDbtInd") != "CRDT" or part is None or part[1] != whole[1] or part[0] >= whole[0]:
+        return None
+    return f"the amount of its one transaction, {part[0]}, does not make {whole[0]} {whole[1]}"
+
+
+def _count_in(group: Node) -> int:
+    """Of the transactions that it stands for; it may tell of fewer."""
+    return max(int(text_at(group, "Btch", "NbOfTxs") or 0), len(all_at(group, "TxDtls")))
 
 
 def _amount_in(transaction: Node) -> tuple[Decimal, str] | None:
