@@ -329,6 +329,20 @@ def test_a_reference_on_two_booking_days_of_one_value_date_needs_a_decision(kind
         assert sorted_out(*order).states() == ["new", "problem"]
 
 
+@pytest.mark.parametrize("days", [1, 3])
+@pytest.mark.parametrize("has_uetr", [True, False])
+@pytest.mark.parametrize("is_statement_first", [True, False])
+def test_an_identifier_in_the_notice_alone_and_another_booking_day_need_a_decision(
+    is_statement_first: bool, has_uetr: bool, days: int
+) -> None:
+    """Both have the value date of the later one."""
+    named = entry(reference=None, uetr=UETR) if has_uetr else entry()
+    stated = replace(PLAIN, day=DAY + timedelta(days=days))
+    files = [valued(notice(named, id="N-1"), str(stated.day)), camt_file(stated)]
+    shelf = sorted_out(*(files[::-1] if is_statement_first else files))
+    assert shelf.states() == ["new", "problem"]
+
+
 def test_an_entry_that_was_settled_by_hand_is_not_recorded_from_the_next_file() -> None:
     shelf = sorted_out(notice(entry("30.00", parts=("", ""))))
     [undecided] = shelf.known

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
 from enum import IntEnum, auto
 
 import msgspec
@@ -18,6 +19,8 @@ from tidegate.rail.bankfiles.identifier import given
 from tidegate.rail.bankfiles.key import CONTENT, CUT, MT_REFERENCE_CHARS, NEAR, UETR, VALUED, asked
 from tidegate.rail.bankfiles.model import BankEntry, FileKind
 
+# Entries with no identifier in common that are booked further apart are compared only when they have one value date.
+_A_DAY = timedelta(days=1)
 # Shorter ones are the end of too many others.
 NATIONAL_NUMBER_CHARS_MIN = 6
 
@@ -192,6 +195,8 @@ class DuplicateCheck:
         if is_another and (self._is_of_one_division(known, entry) or entry.sheet.is_surely_another_than(other.sheet)):
             return DuplicateVerdict.OTHER
         if key.startswith(NEAR):
+            if abs(other.booked_on - entry.booked_on) > _A_DAY and other.valued_on != entry.valued_on:
+                return DuplicateVerdict.UNRELATED
             # What a notice told and a statement has too is not what the statement has besides.
             return (
                 DuplicateVerdict.UNRELATED

@@ -20,6 +20,8 @@ MT_REFERENCE_CHARS = 16
 _DAYS_WITHOUT_A_DATE = 5
 # A weekend: the days between the bookings of one transaction in two files.
 _DAYS_BETWEEN = 3
+# What identifies an entry. Those that have the same kind are found by it; of different kinds, by amount and day.
+_NEAR_KINDS = _BY_REFERENCE, _BY_UETR, _BY_NOTHING = "r", "u", "-"
 # Own, entry's, transaction's identifier, UETR: all sets of what a file may give.
 _ALL_GIVEN = tuple("".join(one for bit, one in enumerate("oetu") if number >> bit & 1) for number in range(16))
 
@@ -31,7 +33,7 @@ def keyed(entry: BankEntry) -> BankEntry:
     digest = _digest(entry)
     content = [
         _content(entry, digest, _given(entry)),
-        _near(entry, entry.booked_on, is_referenced=bool(references)),
+        _near(entry, entry.booked_on, _identified_by(entry)),
     ]
     if not references and not entry.uetr:
         name = f"{at}/h:{digest}"
@@ -55,7 +57,7 @@ def asked(entry: BankEntry) -> list[str]:
     """Keys by which entries like this one are looked for.
 
     Beside its own: its references on near days; the same content under none of the same identifiers; and, where one of
-    the two has no reference, the same amount.
+    the two has no identifier of the same kind, the same amount on near days.
     """
     place, own, digest = _place(entry), _given(entry), _digest(entry)
     references = _references(entry)
@@ -63,9 +65,10 @@ def asked(entry: BankEntry) -> list[str]:
     keys = [key for key in entry.keys if not key.startswith((CONTENT, NEAR))] if entry.has_reference else []
     keys += [f"{day}/{place}/{text}" for text in references for day in days]
     keys += [_content(entry, digest, given) for given in _ALL_GIVEN if not set(given) & set(own)]
-    keys.append(_near(entry, entry.booked_on, is_referenced=False))
-    if not references:
-        keys += [_near(entry, day, is_referenced=True) for day in _around(entry.booked_on, 1)]
+    kind = _identified_by(entry)
+    keys += [_near(entry, day, other) for other in _NEAR_KINDS if other != kind for day in days]
+    if kind == _BY_NOTHING:
+        keys.append(_near(entry, entry.booked_on, kind))
     return list(dict.fromkeys(keys))
 
 
@@ -104,9 +107,15 @@ def _content(entry: BankEntry, digest: str, given: str) -> str:
     return f"{CONTENT}{given or '-'}/{entry.booked_on}/{_place(entry)}/{digest}"
 
 
-def _near(entry: BankEntry, day: date, *, is_referenced: bool) -> str:
+def _identified_by(entry: BankEntry) -> str:
+    if _references(entry):
+        return _BY_REFERENCE
+    return _BY_UETR if entry.uetr else _BY_NOTHING
+
+
+def _near(entry: BankEntry, day: date, kind: str) -> str:
     amount = f"{entry.amount.normalize():f}{entry.currency}"
-    return f"{NEAR}{'r' if is_referenced else '-'}/{day}/{_place(entry)}/{amount}"
+    return f"{NEAR}{kind}/{day}/{_place(entry)}/{amount}"
 
 
 def _digest(entry: BankEntry) -> str:
