@@ -80,8 +80,8 @@ async def record_by_hand(bank: BankWorld, found: Any, why: str) -> None:
         ({}, {"account": None}, False),
         ({"end_to_end_id": "NOTPROVIDED"}, {"end_to_end_id": "NOTPROVIDED"}, False),
         ({"end_to_end_id": "not provided"}, {"end_to_end_id": "not provided"}, False),
-        # The UETR alone, also for a part, and against everything else.
-        ({"uetr": UETR}, {"uetr": UETR, "end_to_end_id": None, "account": None, "amount": BACK.amount / 2}, True),
+        # The UETR alone, and against everything else.
+        ({"uetr": UETR}, {"uetr": UETR, "end_to_end_id": None, "account": None}, True),
         ({"uetr": UETR}, {"uetr": OTHER_UETR}, False),
     ],
 )  # fmt: skip
@@ -106,7 +106,7 @@ async def test_the_identifier_of_the_payers_bank_goes_before_the_payers(bank: Ba
 @pytest.mark.parametrize(
     ("back", "is_found"),
     [
-        ({"account": None, "end_to_end_id": "NOT-PROVIDED", "amount": BACK.amount / 2}, True),
+        ({"account": None, "end_to_end_id": "NOT-PROVIDED"}, True),
         # The parties of the credit, as they were.
         ({"account": ACCOUNT}, True),
         ({"name": "Omega BV", "account": "NL26VAYB8060476890"}, False),
@@ -121,6 +121,50 @@ async def test_the_identifier_of_the_payers_bank_does_not_go_before_what_contrad
     await bank.bring(with_transaction_id(reversal_file(**back), "000001"))
     assert len(await taken_back(bank)) == is_found
     assert (await only_entry(bank, is_credit=False))["awaits_credit"] is not is_found
+
+
+@pytest.mark.parametrize("amount", ["100.00", "500.00"])
+@pytest.mark.parametrize("uetr", [UETR, None])
+async def test_a_reversal_of_another_amount_than_its_credit_needs_a_decision(
+    bank: BankWorld, uetr: str | None, amount: str
+) -> None:
+    def identified(file: bytes) -> bytes:
+        return file if uetr else with_transaction_id(file, "T-1")
+
+    await bank.bring(identified(camt_file(entry(destination=await bank.account(), uetr=uetr))))
+    before = await bank.wallet("EUR")
+    await bank.bring(identified(reversal_file(uetr=uetr, amount=Decimal(amount))))
+    found = await only_entry(bank, is_credit=False)
+    assert (found["state"], found["takes_back"], found["awaits_credit"]) == ("problem", None, False)
+    assert found["note"].startswith("the bank takes money back; the credit that it means is 250.00 EUR of 2026-11-15")
+    assert await taken_back(bank) == []
+    assert await bank.wallet("EUR") == before
+    # It is no choice, which would debit nobody.
+    async with bank.runtime.db.connection() as tx:
+        [problem] = await store.list_problems(tx, limit=10)
+    assert not problem.choices
+    with pytest.raises(Conflict):
+        await choose(bank, (await only_entry(bank, is_credit=True))["keys"][0])
+    # The whole is taken back by the debit of the whole.
+    whole = camt_file(replace(BACK, uetr=uetr, reference="REV-2"), id="S-3", message_id="M-3", opening=Decimal(250))
+    await bank.bring(identified(whole))
+    if uetr:
+        # Under two references, which is a decision of its own.
+        found = await bank.admin.fetchrow("SELECT * FROM bank_entry WHERE NOT is_credit AND amount = 250")
+        await record_by_hand(bank, found, "another debit")
+    assert len(await taken_back(bank)) == 1
+    assert await bank.wallet("EUR") < before
+
+
+async def test_parts_that_the_bank_takes_back_are_settled_by_hand(bank: BankWorld) -> None:
+    await bank.bring(camt_file(entry(destination=await bank.account(), uetr=UETR)))
+    parts = (replace(BACK, uetr=UETR, amount=Decimal(part), reference=f"R-{part}") for part in (100, 150))
+    await bank.bring(camt_file(*parts, id="S-2", message_id="M-2", opening=Decimal(250)))
+    for found in await bank.admin.fetch("SELECT * FROM bank_entry WHERE state = 'problem'"):
+        subject = f"{found['file_id']}/{found['number']}"
+        await decide.settle(bank.runtime.db, subject, note="agreed with them", by=ADA, now=bank.now, also=alone)
+    assert await bank.states() == ["done", "settled", "settled"]
+    assert await taken_back(bank) == []
 
 
 async def test_two_reversals_take_two_equal_credits_back_whichever_comes_first(bank: BankWorld) -> None:

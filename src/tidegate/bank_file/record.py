@@ -124,7 +124,7 @@ async def _taken_back(deps: PaymentDeps, file_id: str, entry: BankEntry, amount:
             # At once, while no credit is recorded: one that comes later has it judged again.
             await store.end_entry(
                 tx, file_id, entry.number, state="problem", note=f"the bank takes money back; {doubt}",
-                awaits_credit=len(found) <= 1,
+                awaits_credit=len(found) <= 1 and all(one.amount == entry.amount for one in found),
             )  # fmt: skip
             return None
         [credit] = found
@@ -140,9 +140,11 @@ async def _taken_back(deps: PaymentDeps, file_id: str, entry: BankEntry, amount:
 
 
 async def _doubt(tx: Tx, file_id: str, entry: BankEntry, found: Sequence[CreditFound]) -> str | None:
-    """Why it is not certain which credit is meant. Payers use their identifiers again: another may be to come."""
+    """Why no credit is debited by itself. Payers use their identifiers again: another may be to come."""
     if len(found) != 1:
         return f"{'several credits' if found else 'no credit'} of ours fit it"
+    if found[0].amount != entry.amount:
+        return f"the credit that it means is {found[0]}, and only a whole one is debited here: see to it, and settle it"
     if found[0].rank != BY_PAYERS_ID:
         return None
     if await reversal_store.has_unrecorded_like(tx, entry):

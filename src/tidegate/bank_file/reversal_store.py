@@ -78,8 +78,12 @@ async def list_credits_like(tx: Tx, file_id: str, taken_back: BankEntry) -> list
 
 
 async def list_choices(tx: Tx, file_id: str, entry: BankEntry) -> list[CreditFound]:
-    """Credits of which an operator may choose one, when it is not known which a bank takes back."""
-    return await list_credits_like(tx, file_id, entry) if entry.is_reversal or entry.is_return else []
+    """Credits of which an operator may choose one, when it is not known which a bank takes back. Only a whole one is
+    debited.
+    """
+    if not entry.is_reversal and not entry.is_return:
+        return []
+    return [one for one in await list_credits_like(tx, file_id, entry) if one.amount == entry.amount]
 
 
 # By the indexes of either state: of those that are recorded there may be millions.
