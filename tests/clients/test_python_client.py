@@ -188,19 +188,71 @@ def test_without_keys_it_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> No
         tg.Tidegate("sk_live_x", base_url="http://api.example.com")
 
 
+KEYS = {
+    "secret_key": "TIDEGATE_SECRET_KEY",
+    "public_key": "TIDEGATE_PUBLIC_KEY",
+    "business_id": "TIDEGATE_BUSINESS_ID",
+}
+
+
+@pytest.mark.parametrize("client", [tg.Tidegate, tg.AsyncTidegate])
+@pytest.mark.parametrize("name", KEYS)
+def test_a_key_that_no_header_can_hold_is_refused_and_not_shown(
+    client: Callable[..., Any], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for value in (
+        "sk_test_hid\nden",
+        "sk_test_hid\r\nden",
+        "sk_test_hid den",
+        "sk_test_hid\u00e9den",
+        "sk_test_hid\x00den",
+    ):
+        with pytest.raises(tg.ConfigurationError, match=f"^{name} must be ASCII") as caught:
+            client(**{name: value}, base_url="http://localhost:9")
+        assert "sk_test" not in str(caught.value)
+        assert caught.value.__cause__ is caught.value.__context__ is None
+    monkeypatch.setenv(KEYS[name], "sk_test_hid\nden")
+    with pytest.raises(tg.ConfigurationError, match=f"^{name} must be ASCII"):
+        client(base_url="http://localhost:9")
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_an_empty_key_is_not_replaced_by_that_of_the_environment(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEYS[name], "of_the_environment")
+    for value in ("", " \n"):
+        with pytest.raises(tg.ConfigurationError, match=f"^{name} is empty: .*{KEYS[name]}"):
+            tg.Tidegate(**{name: value}, base_url="http://localhost:9")  # type: ignore[arg-type]
+    monkeypatch.setenv("TIDEGATE_URL", "http://localhost:9")
+    with pytest.raises(tg.ConfigurationError, match="base_url is missing"):
+        tg.Tidegate(base_url="")
+
+
+async def test_white_space_around_a_key_is_no_part_of_it(
+    shop: Shop, base_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with tg.AsyncTidegate(f" {shop.secret_key}\r\n", base_url=base_url) as given:
+        assert (await given.merchant.me()).id == shop.business_id
+    monkeypatch.setenv("TIDEGATE_SECRET_KEY", f"{shop.secret_key}\n")
+    async with tg.AsyncTidegate(base_url=base_url) as found:
+        assert (await found.merchant.me()).id == shop.business_id
+    with pytest.raises(tg.ConfigurationError, match="https"):
+        tg.Tidegate("\nsk_live_x", base_url="http://api.example.com")
+
+
 @pytest.mark.parametrize(
     ("reference", "why"),
     [
+        (None, "reference must not be None: it would"),
         ("", "reference must not be '': it would address something else"),
         (".", "reference must not be '.': it would"),
         ("..", "reference must not be '..': it would"),
         ("\ud800", "reference is not text"),
     ],
 )
-def test_a_reference_cannot_become_another_path(reference: str, why: str) -> None:
+def test_a_reference_cannot_become_another_path(reference: str | None, why: str) -> None:
     client = tg.Tidegate("sk_test_x", business_id="b", base_url="http://localhost:9", max_retries=0)
     with pytest.raises(tg.ConfigurationError) as caught:
-        client.payments.verify(reference)
+        client.payments.verify(reference)  # type: ignore[arg-type]
     assert str(caught.value).startswith(why)
 
 

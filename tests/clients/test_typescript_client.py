@@ -109,6 +109,34 @@ for (const reference of ["a?b=c#d", "%2e%2e", "../../../wallets", "a/b"]) {
     ]
 
 
+async def test_keys_are_checked_before_they_are_sent_and_not_shown(run_program: Run, shop: Shop) -> None:
+    lines = await run_program("""
+import { inspect } from "node:util";
+const refusal = (given) => { try { new tg.Tidegate(given); return "none"; } catch (error) { return error; } };
+for (const name of ["secretKey", "publicKey", "businessId"]) {
+  for (const value of ["sk_test_hid\\nden", "sk_test_hid den", "sk_test_hid\\u00e9den", "", " \\n"]) {
+    const refused = refusal({ [name]: value });
+    console.log(refused.name, refused.message.split(":")[0], inspect(refused).includes("sk_test"));
+  }
+}
+console.log(refusal({ secretKey: "\\nsk_live_x", baseUrl: "http://api.example.com" }).message);
+console.log((await new tg.Tidegate({ secretKey: ` ${process.env.TIDEGATE_SECRET_KEY}\\r\\n` }).merchant.me()).id);
+process.env.TIDEGATE_SECRET_KEY += "\\n";
+console.log((await new tg.Tidegate().merchant.me()).id);
+""")
+    wrong = ["must be ASCII without white space inside"] * 3 + ["is empty"] * 2
+    assert lines == [
+        *(
+            f"ConfigurationError {name} {why} false"
+            for name in ("secretKey", "publicKey", "businessId")
+            for why in wrong
+        ),
+        "a live key is only sent over https",
+        shop.business_id,
+        shop.business_id,
+    ]
+
+
 async def test_a_create_that_is_cut_off_makes_one_payment(run_program: Run, base_url: str, admin: Any) -> None:
     async with faulty(base_url) as proxy:
         proxy.script = [CUT, CUT]

@@ -22,9 +22,9 @@ export class Tidegate {
   constructor({ secretKey, publicKey, businessId, baseUrl, timeoutMs = 30_000, maxRetries = 2, fetch } = {}) {
     const env = globalThis.process?.env ?? {};
     this.#keys = {
-      "api-key": secretKey ?? env.TIDEGATE_SECRET_KEY,
-      "x-pub-key": publicKey ?? env.TIDEGATE_PUBLIC_KEY,
-      "x-business-id": businessId ?? env.TIDEGATE_BUSINESS_ID,
+      "api-key": headerValue("api-key", secretKey, env),
+      "x-pub-key": headerValue("x-pub-key", publicKey, env),
+      "x-business-id": headerValue("x-business-id", businessId, env),
     };
     this.#fetch = fetch ?? globalThis.fetch;
     this.baseUrl = checkedUrl(baseUrl ?? env.TIDEGATE_URL, this.#keys["api-key"]);
@@ -132,6 +132,19 @@ export function toMinor(amount, currency) {
   const minor = Math.round(amount * 10 ** exponent);
   if (!Number.isSafeInteger(minor)) throw new RangeError(`${amount} is no amount`);
   return minor;
+}
+
+/** As given, or as the environment has it; undefined without either. */
+function headerValue(header, given, env) {
+  const [option, variable] = KEYS[header];
+  const value = (given ?? env[variable] ?? "").trim();
+  if (!value) {
+    if (given === undefined || given === null) return undefined;
+    throw new ConfigurationError(`${option} is empty: give it, or leave it out and set ${variable}`);
+  }
+  // Refused here: fetch would name the whole value in its error.
+  if (!/^[!-~]+$/.test(value)) throw new ConfigurationError(`${option} must be ASCII without white space inside`);
+  return value;
 }
 
 function checkedUrl(url, secretKey) {

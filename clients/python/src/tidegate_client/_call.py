@@ -158,8 +158,8 @@ class Wait:
 def path_of(template: str, values: Mapping[str, object]) -> str:
     for name, value in values.items():
         # Also percent-encoded, a part of dots leads to another path.
-        if str(value) in ("", ".", ".."):
-            raise errors.ConfigurationError(f"{name} must not be {str(value)!r}: it would address something else")
+        if value is None or str(value) in ("", ".", ".."):
+            raise errors.ConfigurationError(f"{name} must not be {value!r}: it would address something else")
         try:
             template = template.replace(f"{{{name}}}", quote(str(value), safe=""))
         except UnicodeEncodeError:

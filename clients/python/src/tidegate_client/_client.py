@@ -19,7 +19,11 @@ from tidegate_client._version import __version__
 
 DEFAULT_TIMEOUT_S = 30.0
 DEFAULT_MAX_RETRIES = 2
-_ENVIRONMENT = {"secret_key": "TIDEGATE_SECRET_KEY", "public_key": "TIDEGATE_PUBLIC_KEY"}
+_ENVIRONMENT = {
+    "secret_key": "TIDEGATE_SECRET_KEY",
+    "public_key": "TIDEGATE_PUBLIC_KEY",
+    "business_id": "TIDEGATE_BUSINESS_ID",
+}
 _HEADERS = {"api-key": "secret_key", "x-pub-key": "public_key"}
 
 
@@ -34,10 +38,10 @@ class _Base:
         timeout: float,
         max_retries: int,
     ) -> None:
-        self._secret_key = secret_key or os.environ.get("TIDEGATE_SECRET_KEY")
-        self._public_key = public_key or os.environ.get("TIDEGATE_PUBLIC_KEY")
-        self._business_id = business_id or os.environ.get("TIDEGATE_BUSINESS_ID")
-        self.base_url = _checked_url(base_url or os.environ.get("TIDEGATE_URL"), self._secret_key)
+        self._secret_key = _header_value("secret_key", secret_key)
+        self._public_key = _header_value("public_key", public_key)
+        self._business_id = _header_value("business_id", business_id)
+        self.base_url = _checked_url(os.environ.get("TIDEGATE_URL") if base_url is None else base_url, self._secret_key)
         self.timeout = timeout
         self.max_retries = max_retries
 
@@ -240,6 +244,19 @@ class AsyncTidegate(_Base, _async_resources.Resources):
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+
+def _header_value(name: str, given: str | None) -> str | None:
+    """As given, or as the environment has it; None without either."""
+    value = (os.environ.get(_ENVIRONMENT[name], "") if given is None else given).strip()
+    if not value:
+        if given is None:
+            return None
+        raise ConfigurationError(f"{name} is empty: give it, or leave it out and set {_ENVIRONMENT[name]}")
+    # Refused here: the HTTP library would name the whole value in its error.
+    if not (value.isascii() and value.isprintable()) or " " in value:
+        raise ConfigurationError(f"{name} must be ASCII without white space inside")
+    return value
 
 
 def _checked_url(url: str | None, secret_key: str | None) -> str:
