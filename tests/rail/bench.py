@@ -206,6 +206,11 @@ class PaystackBench(Bench):
     async def end_refunds(self) -> None:
         self.world.service.advance(timedelta(seconds=10))
 
+    def shorten_refunds(self) -> bool:
+        for refund in self.world.service.memory.refunds.values():
+            refund.amount = 25_00
+        return True
+
     async def fail_refunds(self, business_id: str, reference: str) -> Decimal:
         self._payment(business_id, reference).refund_end = "failed"
         return Decimal(40)
@@ -267,6 +272,11 @@ class PawapayBench(Bench):
 
     async def end_refunds(self) -> None:
         self.world.service.advance(timedelta(seconds=2))
+
+    def shorten_refunds(self) -> bool:
+        for refund in self.world.service.memory.refunds.values():
+            refund.amount = Decimal(25)
+        return True
 
     async def fail_refunds(self, business_id: str, reference: str) -> Decimal:
         self._deposit(business_id, reference).phone = "254712345119"

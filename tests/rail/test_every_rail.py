@@ -124,6 +124,10 @@ class Engine:
         reference: str = answer.json()["data"]["reference"]
         return reference
 
+    async def quarantined(self) -> list[str]:
+        rows = await self.admin.fetch("SELECT note FROM notification WHERE state = 'quarantined'")
+        return [row["note"] for row in rows]
+
     async def refund_status(self, reference: str) -> str:
         query = "SELECT status FROM refund WHERE business_id = $1 AND reference = $2"
         status: str = await self.admin.fetchval(query, self.shop.business_id, reference)
@@ -357,6 +361,36 @@ async def test_a_refund_without_an_answer_is_paid_once(engine: Engine, fault: Li
     await engine.poll(minutes=30)
     assert await engine.refund_status(reference) == "successful"
     assert engine.bench.refunds() in (1, None)
+
+
+async def test_a_refund_of_which_another_amount_was_paid_is_not_ended(engine: Engine) -> None:
+    reference = await engine.refund(await engine.settled(), 40)
+    await engine.poll(minutes=1)
+    if not engine.bench.shorten_refunds():
+        pytest.skip("it pays what was asked for")
+    await engine.bench.end_refunds()
+    await engine.poll(minutes=5)
+    assert await engine.refund_status(reference) == "processing"
+    [why] = await engine.quarantined()
+    assert f" 25.00 was paid for the refund {reference}" in why
+
+
+async def test_a_return_of_which_another_amount_was_paid_is_not_ended(engine: Engine) -> None:
+    engine.needs_notifications()
+    snapshot = await engine.charged()
+    engine.clock.advance(timedelta(days=2))
+    await sweep.expire_payments(engine.deps, engine.clock)
+    await engine.paid(snapshot)
+    await engine.deliver(*await engine.bench.sent(engine.clock.now()))
+    await engine.poll(minutes=1)
+    if not engine.bench.shorten_refunds():
+        pytest.skip("it pays what was asked for")
+    await engine.bench.end_refunds()
+    await engine.poll(minutes=30)
+    query = "SELECT status FROM money_return WHERE business_id = $1"
+    assert [row["status"] for row in await engine.admin.fetch(query, engine.shop.business_id)] == ["sent"]
+    [why] = await engine.quarantined()
+    assert " 25.00 was paid for the return " in why
 
 
 # Its limits

@@ -21,6 +21,7 @@ from tidegate.infra.leased_work import RoundResult, WorkKind
 from tidegate.ledger import postings
 from tidegate.ledger import store as ledger
 from tidegate.ledger.model import Conversion, Journal
+from tidegate.rail import notification_store
 from tidegate.rail.deps import PaymentDeps
 from tidegate.rail.event import CreditReversed
 from tidegate.rail.notification import DuplicateNotification, NotificationRef
@@ -98,7 +99,7 @@ async def _alert(tx: Tx, reversal: InflowReversal, now: datetime) -> None:
     log.error("a reversal does not match its credit", reference=reversal.collection.reference, reversal=reversal.id)
     collection = reversal.collection
     why = f"{reversal.amount} of {collection.reference} was reversed, which is {collection.status} {collection.amount}"
-    await reversal_store.quarantine(tx, reversal.rail, reversal.id, why=why, now=now)
+    await notification_store.quarantine(tx, reversal.rail, "reversal-" + reversal.id, why=why, now=now)
 
 
 def _undone(collection: Collection, held: Money, now: datetime) -> CollectionChange:
@@ -146,12 +147,12 @@ async def _apply_unclaimed(deps: PaymentDeps, lease: Lease, now: datetime) -> bo
             return False
         if one.amount != one.received:
             why = f"{one.amount} of {one.transaction_id} was reversed, of which {one.received} had arrived"
-            await reversal_store.quarantine(tx, one.rail, one.id, why=why, now=now)
+            await notification_store.quarantine(tx, one.rail, "reversal-" + one.id, why=why, now=now)
             return True
         if outcome == "decided":
             # The bank has the money twice: booked, and an operator must reclaim it.
             why = f"{one.amount} of {one.transaction_id} was reversed after an operator had returned or closed it"
-            await reversal_store.quarantine(tx, one.rail, one.id, why=why, now=now)
+            await notification_store.quarantine(tx, one.rail, "reversal-" + one.id, why=why, now=now)
         cause = f"{one.rail}/{one.transaction_id}"
         await ledger.post(tx, one.business_id, postings.held_reversed(cause=cause, held=one.amount, event_at=now), now)
     return True

@@ -242,18 +242,6 @@ async def mark_applied(tx: Tx, reversal: InflowReversal | ReceiptReversal, *, no
     return done is True
 
 
-async def quarantine(tx: Tx, rail: str, reversal_id: str, *, why: str, now: datetime) -> None:
-    """A second notification row, for an operator to review."""
-    await tx.execute(
-        """
-        INSERT INTO notification (rail, id, state, body, note, received_at)
-        VALUES ($1, $2, 'quarantined', '', $3, $4)
-        ON CONFLICT ON CONSTRAINT notification_pk DO NOTHING
-        """,
-        rail, "reversal-" + reversal_id, why, now,
-    )  # fmt: skip
-
-
 def _reversal(row: Row, collection: Row) -> InflowReversal:
     return InflowReversal(
         rail=row["rail"],

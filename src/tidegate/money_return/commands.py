@@ -13,6 +13,7 @@ from tidegate.infra import leased_work
 from tidegate.infra.lease_store import Lease
 from tidegate.infra.leased_work import RoundResult, WorkKind
 from tidegate.money_return import store
+from tidegate.rail import notification_store
 from tidegate.rail.deps import PaymentDeps
 from tidegate.rail.interface import RailBusy, RailRefused, RailTimeout, ReturnMoney
 from tidegate.rail.state import Failed, PayoutState, Succeeded
@@ -36,10 +37,16 @@ async def _send(deps: PaymentDeps, record_end: RecordEnd, lease: Lease, now: dat
         return False
     rail_name, money = found
     state = await _ask(deps, rail_name, money, now)
-    if isinstance(state, Succeeded | Failed):
+    is_other = isinstance(state, Succeeded) and state.amount != money.amount
+    if isinstance(state, Succeeded | Failed) and not is_other:
         await record_end(deps, rail_name, money, state, now)
         return True
     async with leased_work.writing(deps.db, lease) as tx:
+        if isinstance(state, Succeeded):
+            # Neither amount is known to be right: an operator asks the rail.
+            why = f"{state.amount} was paid for the return {money.reference}, which is of {money.amount}"
+            log.error("a rail paid another amount than was asked for", rail=rail_name, why=why)
+            await notification_store.quarantine(tx, rail_name, "return-" + money.reference, why=why, now=now)
         return await store.mark_sent(tx, money, now=now)
 
 

@@ -21,6 +21,7 @@ from tidegate.infra.leased_work import RoundResult, WorkKind
 from tidegate.ledger import postings
 from tidegate.ledger import store as ledger
 from tidegate.payment import attempt_store, event
+from tidegate.rail import notification_store
 from tidegate.rail.deps import PaymentDeps
 from tidegate.refund import reversal_store, subject_store
 from tidegate.refund.model import share
@@ -117,7 +118,7 @@ def _cause(one: ReceiptReversal) -> str:
 async def _alert(tx: Tx, one: ReceiptReversal, which: str, now: datetime) -> None:
     why = f"{one.amount} of {one.transaction_id} was taken back, {which}"
     log.error("reversal contradicts the recorded credit", why=why)
-    await receipt_reversals.quarantine(tx, one.rail, one.id, why=why, now=now)
+    await notification_store.quarantine(tx, one.rail, "reversal-" + one.id, why=why, now=now)
 
 
 async def collect_debts(deps: PaymentDeps, clock: Clock) -> RoundResult:

@@ -18,6 +18,7 @@ from tidegate.infra.leased_work import RoundResult, WorkKind
 from tidegate.ledger import postings
 from tidegate.ledger import store as ledger
 from tidegate.ledger.model import Journal
+from tidegate.rail import notification_store
 from tidegate.rail.deps import PaymentDeps
 from tidegate.rail.interface import RailBusy, RailRefused, RailTimeout, RefundMoney
 from tidegate.rail.state import Failed, PayoutState, Succeeded
@@ -44,10 +45,13 @@ async def _poll(deps: PaymentDeps, lease: Lease, now: datetime) -> bool:
         return False
     refund_id, polls, leg = found
     state = await _poll_rail(deps, lease.business_id, leg, now, is_first=polls == 0)
-    if isinstance(state, Succeeded | Failed):
+    is_other = isinstance(state, Succeeded) and state.amount != leg.amount
+    if isinstance(state, Succeeded | Failed) and not is_other:
         await _end(deps, lease, refund_id, _ended(leg, state), state=state, now=now)
     else:
         async with leased_work.writing(deps.db, lease) as tx:
+            if isinstance(state, Succeeded):
+                await _alert(tx, leg, state, now)
             await store.poll_later(tx, lease.business_id, leg, next_poll_at=model.next_poll_at(polls, now=now))
     return True
 
@@ -71,6 +75,13 @@ async def _poll_rail(
     except (RailTimeout, RailBusy, RailRefused) as error:
         log.warning("a rail did not take or tell of a refund", rail=leg.rail, reference=leg.reference, why=str(error))
         return None
+
+
+async def _alert(tx: Tx, leg: Leg, state: Succeeded, now: datetime) -> None:
+    """It is not ended: neither amount is known to be right, and an operator asks the rail."""
+    why = f"{state.amount} was paid for the refund {leg.reference}, which is of {leg.amount}"
+    log.error("a rail paid another amount than was asked for", rail=leg.rail, why=why)
+    await notification_store.quarantine(tx, leg.rail, "refund-" + leg.reference, why=why, now=now)
 
 
 def _ended(leg: Leg, state: Succeeded | Failed) -> Leg:
