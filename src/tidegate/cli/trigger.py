@@ -37,7 +37,8 @@ def trigger(event: str | None, lists: bool, endpoint_id: str | None, changes: tu
             **api: str | None) -> None:  # fmt: skip
     """Make EVENT happen in the sandbox: money moves as it would, so the API agrees with what the event says.
 
-    It goes to every endpoint that gets this event. Shows each delivery with your server's answer.
+    It goes to every endpoint that gets this event. Shows each delivery with your server's answer. Ends with status 1
+    when no endpoint accepted it.
     """
     if lists or event is None:
         return _list()
@@ -45,7 +46,9 @@ def trigger(event: str | None, lists: bool, endpoint_id: str | None, changes: tu
         fail(f"{event} is no event. There are: {', '.join(RECIPES)}.")
     wanted = _changes_in(event, changes)
     account = account_of(api["api_url"], api["api_key"], api["public_key"])
-    asyncio.run(run(account, event, endpoint_id, wanted, times))
+    refused = asyncio.run(run(account, event, endpoint_id, wanted, times))
+    if refused:
+        fail(f"no endpoint accepted {event}{f' ({refused} of {times} times)' if times > 1 else ''}.")
     return None
 
 
@@ -81,7 +84,9 @@ def _nearest(place: str, names: list[str]) -> str:
     return f"there is no such field{guess} There are: {', '.join(fields)}."
 
 
-async def run(account: MerchantAccount, event: str, endpoint_id: str | None, changes: Record, times: int) -> None:
+async def run(account: MerchantAccount, event: str, endpoint_id: str | None, changes: Record, times: int) -> int:
+    """How often no endpoint accepted it, of those that get it."""
+    refused = 0
     async with MerchantClient.open(account) as api:
         endpoints = await _endpoints(api, event, endpoint_id)
         if not endpoints:
@@ -92,7 +97,9 @@ async def run(account: MerchantAccount, event: str, endpoint_id: str | None, cha
         for _ in range(times):
             known = {delivery["id"] for delivery in await _deliveries(api, event)}
             await RECIPES[event].make(RecipeContext(api, changes, [*endpoints]))
-            await _show_deliveries(api, event, endpoints, known)
+            if not await _show_deliveries(api, event, endpoints, known) and endpoints:
+                refused += 1
+    return refused
 
 
 async def _endpoints(api: MerchantClient, event: str, endpoint_id: str | None) -> dict[str, str]:
@@ -120,9 +127,9 @@ async def _deliveries(api: MerchantClient, event: str) -> list[Record]:
     return found
 
 
-async def _show_deliveries(api: MerchantClient, event: str, endpoints: dict[str, str], known: set[str]) -> None:
-    """The new one of each endpoint after its first attempt, and which endpoints have had none."""
-    waiting = dict(endpoints)
+async def _show_deliveries(api: MerchantClient, event: str, endpoints: dict[str, str], known: set[str]) -> bool:
+    """The new one of each endpoint after its first attempt, and which endpoints have had none. Whether one accepted."""
+    waiting, is_accepted = dict(endpoints), False
     now = asyncio.get_running_loop().time
     until = now() + HAPPENS_WITHIN_S
     while waiting and now() < until:
@@ -131,7 +138,8 @@ async def _show_deliveries(api: MerchantClient, event: str, endpoints: dict[str,
             if is_new and delivery["attemptsMade"]:
                 del waiting[delivery["endpointId"]]
                 _show(event, delivery)
-                until = min(until, now() + OTHERS_WITHIN_S) if delivery["status"] == "delivered" else until
+                if delivery["status"] == "delivered":
+                    is_accepted, until = True, min(until, now() + OTHERS_WITHIN_S)
         await asyncio.sleep(ASKED_EVERY_S if waiting else 0)
     if endpoints and waiting == endpoints:
         raise Unavailable(
@@ -141,6 +149,7 @@ async def _show_deliveries(api: MerchantClient, event: str, endpoints: dict[str,
         )
     for url in waiting.values():
         out.print(f"[bold]{event}[/]  {plain(url)}  [yellow]→ no answer yet[/]", soft_wrap=True)
+    return is_accepted
 
 
 def _show(event: str, delivery: Record) -> None:

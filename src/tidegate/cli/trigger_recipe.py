@@ -14,9 +14,12 @@ from tidegate.account import examples as account
 from tidegate.account.wire import RequestAccount
 from tidegate.cli.merchant_client import MerchantClient
 from tidegate.collection import examples as collection
-from tidegate.core.errors import Unavailable
+from tidegate.core.errors import Refusal, Unavailable
+from tidegate.core.method import Method
+from tidegate.core.money import Currency
 from tidegate.payment import examples as payment
 from tidegate.payment.wire import CreatePayment
+from tidegate.rail.mobile_money import MOBILE_MONEY
 from tidegate.sandbox.wire import SendTransfer
 from tidegate.webhook.model import TEST_EVENT
 
@@ -27,8 +30,9 @@ CARD: dict[str, Any] = {
     "type": "card",
     "card": {"number": "5319317801366660", "expiryMonth": 12, "expiryYear": 2040, "cvv": "123"},
 }
-# The sandbox's bank declines a refund that ends in these cents.
-REFUND, DECLINED_REFUND = 100, 100.13
+REFUND = 100
+# The sandbox's bank declines a refund that ends in these minor units.
+DECLINED_REFUND_MINOR = 113
 
 Body = dict[str, Any]
 
@@ -52,10 +56,39 @@ class RecipeContext:
         return created["payCode"], {**order, "reference": created["reference"]}
 
     async def paid(self) -> Body:
+        """Its order, with `payCode`."""
         pay_code, order = await self.pay_code()
-        await self.post(f"/checkout/payments/{pay_code}/charge", CARD)
+        method = await self.method_of(pay_code, Method.CARD, Method.MOBILE_MONEY, Method.BANK_TRANSFER)
+        if method is Method.BANK_TRANSFER:
+            await self.transfer(pay_code, order)
+        else:
+            await self.post(f"/checkout/payments/{pay_code}/charge", _instrument(method, order["currency"]))
+            await self.until_paid(pay_code)
+        return {**order, "payCode": pay_code}
+
+    async def method_of(self, pay_code: str, *methods: Method) -> Method:
+        """The first of these that the payment offers."""
+        offered = (await self.view(pay_code))["paymentMethods"]
+        found = next((method for method in methods if method in offered), None)
+        if found is None:
+            raise Refusal(f"this event needs {' or '.join(methods)}; the payment offers only {', '.join(offered)}")
+        return found
+
+    async def transfer(self, pay_code: str, order: Body) -> str:
+        """Pays by bank transfer; the transfer's id."""
+        charged = await self.post(f"/checkout/payments/{pay_code}/charge", {"type": Method.BANK_TRANSFER})
+        sent = await self.post(
+            "/sandbox/transfers",
+            {
+                "accountNumber": charged["action"]["virtualAccount"]["accountNumber"],
+                "amount": (await self.view(pay_code))["amountExpected"],
+                "currency": order["currency"],
+                "payer": {"name": "Ada Obi"},
+            },
+        )
         await self.until_paid(pay_code)
-        return order
+        found: str = sent["transactionId"]
+        return found
 
     async def view(self, pay_code: str) -> Body:
         found: Body = await self._api.call("GET", f"/checkout/payments/{pay_code}")
@@ -88,31 +121,33 @@ class Recipe(NamedTuple):
     request: type[msgspec.Struct] | None
 
 
+def _instrument(method: Method, currency: str) -> Body:
+    """One that succeeds at once."""
+    if method is Method.CARD:
+        return CARD
+    return {"type": method, "phone": MOBILE_MONEY[Currency(currency)].test_numbers["0000"]}
+
+
 async def _reversed(here: RecipeContext) -> None:
     pay_code, order = await here.pay_code()
-    charged = await here.post(f"/checkout/payments/{pay_code}/charge", {"type": "bank_transfer"})
-    sent = await here.post(
-        "/sandbox/transfers",
-        {
-            "accountNumber": charged["action"]["virtualAccount"]["accountNumber"],
-            "amount": (await here.view(pay_code))["amountExpected"],
-            "currency": order["currency"],
-            "payer": {"name": "Ada Obi"},
-        },
-    )
-    await here.until_paid(pay_code)
-    await here.post(f"/sandbox/transfers/{sent['transactionId']}/reverse")
+    await here.method_of(pay_code, Method.BANK_TRANSFER)
+    transaction_id = await here.transfer(pay_code, order)
+    await here.post(f"/sandbox/transfers/{transaction_id}/reverse")
 
 
 async def _disputed(here: RecipeContext) -> None:
-    pay_code, _ = await here.pay_code()
-    await here.post(f"/checkout/payments/{pay_code}/charge", CARD)
-    await here.until_paid(pay_code)
-    await here.post(f"/sandbox/charges/{pay_code}/dispute")
-
-
-async def _refunded(here: RecipeContext, amount: float) -> None:
     order = await here.paid()
+    await here.post(f"/sandbox/charges/{order['payCode']}/dispute")
+
+
+async def _refunded(here: RecipeContext) -> None:
+    order = await here.paid()
+    await here.post("/collections/refund", {"transReference": order["reference"], "amount": REFUND})
+
+
+async def _refund_declined(here: RecipeContext) -> None:
+    order = await here.paid()
+    amount = DECLINED_REFUND_MINOR / Currency(order["currency"]).minor_per_major
     await here.post("/collections/refund", {"transReference": order["reference"], "amount": amount})
 
 
@@ -133,8 +168,8 @@ RECIPES = {
     "charge.disputed": Recipe(_disputed, CreatePayment),
     "collection.successful": Recipe(lambda here: here.transfer_to_account(payee="Ada Obi"), SendTransfer),
     "collection.returned": Recipe(lambda here: here.transfer_to_account(payee="Somebody Else"), SendTransfer),
-    "refund.successful": Recipe(lambda here: _refunded(here, REFUND), CreatePayment),
-    "refund.failed": Recipe(lambda here: _refunded(here, DECLINED_REFUND), CreatePayment),
+    "refund.successful": Recipe(_refunded, CreatePayment),
+    "refund.failed": Recipe(_refund_declined, CreatePayment),
     "virtualaccount.approved": Recipe(lambda here: _decided(here, "approve"), RequestAccount),
     "virtualaccount.declined": Recipe(lambda here: _decided(here, "decline"), RequestAccount),
     "virtualaccount.suspended": Recipe(lambda here: _decided(here, "approve", "suspend"), RequestAccount),
