@@ -277,9 +277,20 @@ async def test_the_index_is_small() -> None:
         assert (await get(entry[1].partition("#")[0])).status_code == 200
 
 
+@pytest.mark.parametrize("path", ["/docs/search.json", "/openapi.json"])
+async def test_long_documents_are_compressed_for_those_who_take_it(path: str) -> None:
+    plain, packed = await get(path, accept_encoding="identity"), await get(path, accept_encoding="gzip")
+    assert "content-encoding" not in plain.headers
+    assert packed.headers["content-encoding"] == "gzip"
+    assert int(packed.headers["content-length"]) < len(plain.content) / 3
+    assert packed.content == plain.content
+    assert plain.headers["vary"] == packed.headers["vary"] == "accept-encoding"
+
+
 async def test_search_works_without_a_script_and_shows_text_as_text() -> None:
     page = await get("/docs/search?q=refund")
     assert 'href="/docs/guides/refund"' in page.text
+    assert "/docs/search.md" not in page.text
     attack = await get("/docs/search?q=%3Cscript%3Ealert(1)%3C/script%3E")
     assert "<script>alert" not in attack.text
     assert (await get("/docs/search")).status_code == 200

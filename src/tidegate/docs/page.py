@@ -42,6 +42,7 @@ class PageHead:
     # Short facts under the lead: how long it takes, what it needs.
     facts: tuple[str, ...] = ()
     badge: str = ""
+    has_markdown: bool = True
 
     @property
     def markdown_path(self) -> str:

@@ -15,7 +15,7 @@ from tidegate.docs.site import AREAS, DocsSite
 from tidegate.infra.http.operation import encode
 
 KEYS_PATH = "/docs/keys"
-SEARCH_PAGE = PageHead("/docs/search", "Search", "Search the documentation.", "", "", "search.html")
+SEARCH_PAGE = PageHead("/docs/search", "Search", "Search the documentation.", "", "", "search.html", has_markdown=False)
 _NO_CONTENT = PageContent(html=Markup(), markdown="")
 
 

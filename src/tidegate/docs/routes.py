@@ -16,10 +16,10 @@ from tidegate.docs.page import ROOT, PageHead
 from tidegate.docs.renderer import KEYS_PATH, SEARCH_PAGE, DocsRenderer
 from tidegate.docs.site import DocsSite
 from tidegate.infra.http.accept import prefers
-from tidegate.infra.http.operation import encode
+from tidegate.infra.http.operation import Headers, encode
 from tidegate.infra.http.routing import Route, answering
 from tidegate.infra.page import static
-from tidegate.infra.page.compress import gzip_once
+from tidegate.infra.page.compress import accepts_gzip, gzip_once
 from tidegate.infra.page.public_url import PublicUrl
 from tidegate.infra.page.response import File, Html
 from tidegate.infra.page.router import PageRequest, PageRoute, PageRouter
@@ -59,8 +59,14 @@ def routes(docs: DocsSite, keys: SandboxKeys | None, router: PageRouter | None =
 
 
 def _json(path: str, body: bytes) -> Route:
-    async def show(_: Request) -> Response:
-        return Response(body, media_type="application/json")
+    compressed = cache(lambda: gzip_once(body))
+
+    async def show(request: Request) -> Response:
+        headers = {"vary": "accept-encoding"}
+        if not accepts_gzip(Headers(request.scope["headers"]).all(b"accept-encoding")):
+            return Response(body, media_type="application/json", headers=headers)
+        headers["content-encoding"] = "gzip"
+        return Response(await to_thread(compressed), media_type="application/json", headers=headers)
 
     return answering(path, show)
 
@@ -71,7 +77,7 @@ class _Pages:
     def __init__(self, docs: DocsSite, renderer: DocsRenderer, link: LinkTo) -> None:
         self._docs, self._renderer, self._link = docs, renderer, link
         self._html, self._markdown = cache(self._made_html), cache(self._made_markdown)
-        self._index = cache(lambda: renderer.index(link))
+        self._index = cache(self._made_index)
         self._texts = {"/llms.txt": cache(renderer.llms), "/llms-full.txt": cache(renderer.llms_full)}
 
     def routes(self) -> list[PageRoute]:
@@ -109,8 +115,12 @@ class _Pages:
     def _made_markdown(self, path: str) -> File:
         return File(self._docs.markdown(path).encode(), MARKDOWN, headers=[_VARIES])
 
+    def _made_index(self) -> File:
+        body = self._renderer.index(self._link)
+        return File(body, "application/json; charset=utf-8", compressed=gzip_once(body))
+
     async def _show_index(self, _: PageRequest) -> File:
-        return File(await to_thread(self._index), "application/json; charset=utf-8")
+        return await to_thread(self._index)
 
     async def _search(self, request: PageRequest) -> Html:
         """For readers without scripts."""

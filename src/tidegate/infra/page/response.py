@@ -37,12 +37,13 @@ class Html(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class File:
-    """A picture or a document, sent as it is."""
+    """A picture or a document, sent as it is, or compressed where that was made with it."""
 
     body: bytes
     media_type: str
     status: int = 200
     headers: RawHeaders = field(default_factory=list)
+    compressed: bytes | None = None
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def encode_page(answer: Html | File, request: Headers, *, nonce: str, reports_to
         if header.translate(None, delete=_UNSAFE) != header:
             raise ValueError(f"the header {name!r} would end early")
     if isinstance(answer, File):
-        kind, body, cookies = [(b"content-type", answer.media_type.encode("ascii"))], answer.body, NOTHING_SET
+        (body, kind), cookies = _file(answer, request), NOTHING_SET
         headers = page_headers(nonce, reports_to)
     else:
         (body, kind), cookies = _page(answer, request), answer.cookies
@@ -88,11 +89,21 @@ def encode_page(answer: Html | File, request: Headers, *, nonce: str, reports_to
     return EncodedPage(answer.status, body, [*kind, *headers, *cookies, *answer.headers])
 
 
+def _file(answer: File, request: Headers) -> tuple[bytes, RawHeaders]:
+    kind = (b"content-type", answer.media_type.encode("ascii"))
+    if answer.compressed is None:
+        return answer.body, [kind]
+    if accepts_gzip(request.all(b"accept-encoding")):
+        return answer.compressed, [kind, _VARIES, _GZIP]
+    return answer.body, [kind, _VARIES]
+
+
 def _page(answer: Html, request: Headers) -> tuple[bytes, RawHeaders]:
     if len(answer.body) < GZIP_BYTES_MIN or not accepts_gzip(request.all(b"accept-encoding")):
         return answer.body, _PLAIN_PAGE
     return answer.compressed or gzip_of(answer.body), _GZIP_PAGE
 
 
-_PLAIN_PAGE: RawHeaders = [(b"content-type", b"text/html; charset=utf-8"), (b"vary", b"accept-encoding")]
-_GZIP_PAGE: RawHeaders = [*_PLAIN_PAGE, (b"content-encoding", b"gzip")]
+_VARIES, _GZIP = (b"vary", b"accept-encoding"), (b"content-encoding", b"gzip")
+_PLAIN_PAGE: RawHeaders = [(b"content-type", b"text/html; charset=utf-8"), _VARIES]
+_GZIP_PAGE: RawHeaders = [*_PLAIN_PAGE, _GZIP]
