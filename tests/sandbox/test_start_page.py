@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from build import Checkout, Shop
 from conftest import ENCRYPTION_KEY
 from receiver import receiving
 from serving import serving, serving_app
@@ -180,6 +181,21 @@ async def test_a_payment_is_created_opened_and_listed(sandbox: httpx.AsyncClient
     assert f'href="{created.headers["location"]}"' in listed
     assert "KES 1,750.00" in listed
     assert "initiated" in listed
+
+
+async def test_what_was_received_is_listed_where_it_is_another_amount(
+    sandbox: httpx.AsyncClient, settings: Settings, tick: Callable[[], Awaitable[None]]
+) -> None:
+    keys = json.loads((settings.home / FILE_NAME).read_text())
+    form = {"token": token_in(await sandbox.get("/")), "amount": "1750", "currency": "NGN"}
+    created = await sandbox.post("/start/payment", data=form)
+    pay_code = created.headers["location"].removeprefix("/pay/")
+    shop = Shop(sandbox, keys["businessId"], keys["secretKey"], keys["publicKey"])
+    checkout = Checkout(shop, pay_code, pay_code, tick)
+    await checkout.transfer(await checkout.account(), "900")
+    listed = (await sandbox.get("/")).text
+    assert 'NGN 900.00<br><span class="fine">of NGN 1,750.00</span>' in listed
+    assert ">success<" in listed
 
 
 WHOLE = "a whole number from 1 to 100,000,000 NGN, without decimals."

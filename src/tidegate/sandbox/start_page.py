@@ -67,6 +67,8 @@ class Fact:
 class Line:
     reference: str
     amount: str
+    # Where another amount was received.
+    expected: str | None
     state: str
     href: str
 
@@ -193,7 +195,9 @@ class StartPage:
 
     def _line(self, payment: Payment) -> Line:
         href = self.pages.site.url(f"/pay/{payment.pay_code}")
-        return Line(payment.reference, str(payment.order.asked), payment.status.value, href)
+        if payment.variance is None:
+            return Line(payment.reference, str(payment.order.asked), None, payment.status.value, href)
+        return Line(payment.reference, str(payment.received), str(payment.expected), payment.status.value, href)
 
     def _file(self) -> dict[str, Any]:
         found: dict[str, Any] = json.loads((self.home / FILE_NAME).read_text())
