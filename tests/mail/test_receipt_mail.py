@@ -107,15 +107,19 @@ async def test_a_setting_switched_off_before_the_success_counts(
     assert await mails(admin) == 0
 
 
-@pytest.mark.parametrize(("amount", "variance"), [("90", "underpayment"), ("110", "overpayment")])
-async def test_another_amount_that_was_accepted_has_a_receipt_too(
-    new_checkout: MakeCheckout, admin: Any, amount: str, variance: str
+@pytest.mark.parametrize(
+    ("amount", "variance", "sentence"),
+    [("90", "underpayment", "₦10.00 is missing."), ("110", "overpayment", "You sent ₦110.00 instead of ₦100.00.")],
+)
+async def test_another_amount_that_was_accepted_has_a_receipt_that_says_so(
+    new_checkout: MakeCheckout, admin: Any, amount: str, variance: str, sentence: str
 ) -> None:
     checkout = await new_checkout(settings=ON, amount=100)
     await checkout.transfer(await checkout.account(), amount)
     assert (await checkout.record())["varianceType"] == variance
     [text] = [row["text_body"] for row in await admin.fetch("SELECT text_body FROM mail")]
-    assert f"₦{amount}.00" in text
+    assert f"has received your payment of ₦{amount}.00" in text
+    assert sentence in text
 
 
 async def test_a_payment_that_is_not_paid_has_none(new_checkout: MakeCheckout, admin: Any) -> None:

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from tidegate.checkout.page.layout import contact_of
 from tidegate.checkout.page.model import PageModel
-from tidegate.checkout.page.result import ResultRow, method_text, movements_of
+from tidegate.checkout.page.result import ResultRow, method_text, movements_of, variance_of
 from tidegate.core.colour import LIGHT, palette_for
 from tidegate.core.fee import FeeBearer
 from tidegate.infra.pdf.compile import compile_pdf
@@ -51,7 +51,10 @@ class ReceiptDocument:
 
 
 def receipt_of(page: PageModel) -> ReceiptPage:
-    return ReceiptPage(page.money(page.payment.received), list(_rows(page)), list(movements_of(page)))
+    # Refunded, the merchant has decided about the difference.
+    variance = () if page.payment.refunded.minor else variance_of(page)
+    notes = [*variance, *movements_of(page)]
+    return ReceiptPage(page.money(page.payment.received), list(_rows(page)), notes)
 
 
 def pdf_of(page: PageModel, *, logo: bytes | None) -> ReceiptDocument:

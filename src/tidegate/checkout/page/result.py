@@ -128,7 +128,8 @@ def _lead(page: PageModel) -> str | None:
     return words(f"result.{page.state.value}_more", shop=shop)
 
 
-def _notes(page: PageModel) -> Iterator[str]:
+def variance_of(page: PageModel) -> Iterator[str]:
+    """What differs from the amount asked for."""
     payment, words = page.payment, page.words
     shop = escape(page.shop_name)
     received, expected = page.money(payment.received), page.money(payment.expected)
@@ -138,6 +139,11 @@ def _notes(page: PageModel) -> Iterator[str]:
         yield words.rich("result.underpaid", missing=page.money(payment.expected - payment.received), shop=shop)
     elif payment.variance is Variance.OVERPAYMENT:
         yield words.rich("result.overpaid", received=received, expected=expected, shop=shop)
+
+
+def _notes(page: PageModel) -> Iterator[str]:
+    payment, words = page.payment, page.words
+    yield from variance_of(page)
     if page.may_get_money and not (payment.held.minor or payment.returned.minor):
         yield words.rich("result.just_sent")
     if payment.held.minor and page.state is not PageState.PAID:
