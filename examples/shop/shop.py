@@ -15,6 +15,9 @@ from examples.shop.store import Purchase, ShopStore
 
 from tidegate_client import Created, PaymentRecord, Tidegate, WebhookSignatureError, webhooks
 
+HOOK_PATH = "/webhooks/tidegate"
+# An endpoint with the same URL and another description is the reader's own.
+DESCRIPTION = "Demo shop"
 PLAYED = "The case has been played"
 # Without a webhook for this long, an order is asked about.
 SILENT_S = 30
@@ -32,7 +35,7 @@ class Shop:
         self.client = connect(httpx2.Client())
         self.store = store
         self.own_url = own_url
-        self.hook_url = f"{own_url}/hook"
+        self.hook_url = f"{own_url}{HOOK_PATH}"
         # By order: how many of the next webhooks are answered 500.
         self.failures: dict[str, int] = {}
         self._secret = ""
@@ -40,12 +43,12 @@ class Shop:
     def register(self) -> None:
         """One endpoint of our own, with a secret that only we and Tidegate know."""
         for endpoint in self.client.webhooks.endpoints.list():
-            if endpoint.url == self.hook_url:
+            if (endpoint.url, endpoint.description) == (self.hook_url, DESCRIPTION):
                 self.client.webhooks.endpoints.delete(endpoint.id)
         made = self.client.webhooks.endpoints.create(
             url=self.hook_url,
             events=["charge.reversed", "refund.successful", "refund.failed"],
-            description="Demo shop",
+            description=DESCRIPTION,
         )
         self._secret = made.secret or ""
 

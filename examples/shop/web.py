@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from examples.shop.cases import BY_NAME, CASES
-from examples.shop.shop import PLAYED, THINGS, Shop
+from examples.shop.shop import HOOK_PATH, PLAYED, THINGS, Shop
 from examples.shop.store import Purchase
 from jinja2 import Environment, FileSystemLoader, select_autoescape
 from starlette.applications import Starlette
@@ -140,7 +140,7 @@ def application(shop: Shop) -> Starlette:
             Route("/orders/{reference}", pages.show_order),
             Route("/thanks", pages.thanks),
             Route("/log", pages.log),
-            Route("/hook", pages.hook, methods=["POST"]),
+            Route(HOOK_PATH, pages.hook, methods=["POST"]),
             Route("/shop.css", pages.style),
         ]
     )

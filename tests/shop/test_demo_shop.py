@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -15,11 +17,13 @@ from typing import Literal, NamedTuple
 
 import pytest
 from examples.shop.cases import BY_NAME
+from examples.shop.shop import HOOK_PATH
 from playwright.async_api import Browser, FrameLocator, Page, expect
 
 from browser import DESK, PHONE, chromium
 from browser_axe import assert_accessible
-from process import free_port, stop, tidegate, wait_until_ready
+from process import free_port, status_of, stop, tidegate, wait_until_ready
+from tidegate_client import Tidegate
 
 ROOT = Path(__file__).parents[2]
 STARTS_WITHIN_S = 120
@@ -29,6 +33,7 @@ TABS = 4
 class Demo(NamedTuple):
     shop_url: str
     sandbox_url: str
+    home: Path
 
 
 @pytest.fixture(scope="module")
@@ -40,29 +45,37 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     sandbox = tidegate("dev", TIDEGATE_HOME=str(home), PORT=str(port), TIDEGATE_BASE_URL=base_url)
     try:
         wait_until_ready(base_url, sandbox)
-        shop = subprocess.Popen(
-            [sys.executable, "-m", "examples.shop"],
-            cwd=ROOT,
-            env={
-                "PATH": os.environ["PATH"],
-                "PYTHONPATH": str(ROOT / "clients" / "python" / "src"),
-                "TIDEGATE_HOME": str(home),
-                "TIDEGATE_URL": base_url,
-                "SHOP_PORT": str(shop_port),
-                "SHOP_URL": url,
-            },
-        )
+        shop = shop_at(url, home, TIDEGATE_URL=base_url)
         try:
             wait_until_open(url, shop)
-            yield Demo(url, base_url)
+            yield Demo(url, base_url, home)
         finally:
-            shop.terminate()
-            shop.wait()
+            stop(shop)
     finally:
         stop(sandbox)
 
 
-def wait_until_open(url: str, process: subprocess.Popen[bytes]) -> None:
+def shop_at(url: str, home: Path, **environment: str) -> subprocess.Popen[str]:
+    """`make demo` without the installing."""
+    inherited = {name: os.environ[name] for name in ("PATH", "HOME", "TIDEGATE_POSTGRES_BIN") if name in os.environ}
+    own = {
+        "PYTHONPATH": str(ROOT / "clients" / "python" / "src"),
+        "TIDEGATE_HOME": str(home),
+        "SHOP_PORT": url.rpartition(":")[2],
+        "SHOP_URL": url,
+    }
+    return subprocess.Popen(
+        [sys.executable, "-m", "examples.shop"],
+        cwd=ROOT,
+        env={**inherited, **own, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def wait_until_open(url: str, process: subprocess.Popen[str]) -> None:
     ends_at = time.monotonic() + STARTS_WITHIN_S
     while time.monotonic() < ends_at:
         assert process.poll() is None, "the shop has ended"
@@ -73,6 +86,50 @@ def wait_until_open(url: str, process: subprocess.Popen[bytes]) -> None:
         else:
             return
     raise AssertionError("the shop did not open")
+
+
+def test_a_shop_that_is_terminated_stops_the_sandbox_it_started(tmp_path: Path) -> None:
+    url, sandbox_url = f"http://localhost:{free_port()}", f"http://localhost:{free_port()}"
+    shop = shop_at(url, tmp_path, PORT=sandbox_url.rpartition(":")[2])
+    try:
+        wait_until_open(url, shop)
+        assert (tmp_path / "shop.url").read_text() == url
+        assert status_of(f"{sandbox_url}/readyz") == 200
+    finally:
+        code = stop(shop)
+    assert code == 0
+    assert not (tmp_path / "shop.url").exists()
+    assert status_of(f"{sandbox_url}/readyz") is None
+
+
+def test_a_shop_finds_the_running_sandbox_and_replaces_only_its_own_endpoint(demo: Demo, tmp_path: Path) -> None:
+    shutil.copy(demo.home / "sandbox.json", tmp_path)
+    keys = json.loads((tmp_path / "sandbox.json").read_text())
+    url = f"http://localhost:{free_port()}"
+    hook_url = f"{url}{HOOK_PATH}"
+    own = (keys["secretKey"], keys["publicKey"], keys["businessId"])
+    with Tidegate(*own, base_url=demo.sandbox_url) as client:
+        endpoints = client.webhooks.endpoints
+        readers = endpoints.create(url=hook_url, description="The reader's own")
+        earlier = endpoints.create(url=hook_url, description="Demo shop")
+        shop = shop_at(url, tmp_path)
+        try:
+            wait_until_open(url, shop)
+            now = {each.id: each.description for each in endpoints.list() if each.url == hook_url}
+        finally:
+            stop(shop)
+        for endpoint_id in now:
+            endpoints.delete(endpoint_id)
+    assert now.pop(readers.id) == "The reader's own"
+    assert earlier.id not in now
+    assert [*now.values()] == ["Demo shop"]
+
+
+def test_a_shop_whose_port_is_taken_says_so_and_does_not_open(demo: Demo, tmp_path: Path) -> None:
+    said, _ = (shop := shop_at(demo.shop_url, tmp_path)).communicate()
+    assert shop.returncode == 1
+    port = demo.shop_url.rpartition(":")[2]
+    assert said == f"Port {port} cannot be used: Address already in use. SHOP_PORT chooses another.\n"
 
 
 @pytest.fixture(scope="module")
