@@ -474,6 +474,19 @@ def test_every_block_is_run() -> None:
     assert NOT_RUN.keys() <= found
 
 
+def test_the_command_stands_where_make_run_installs_it() -> None:
+    texts = [path.read_text() for path in PAGES.rglob("*.md")]
+    assert sum("$(.venv/bin/tidegate env)" in text for text in texts) >= 3
+    assert [text for text in texts if "$(tidegate" in text] == []
+
+
+def test_a_test_for_ci_can_run_again() -> None:
+    """A reference is used once."""
+    programs = [block.text for block in BLOCKS if block.page == "testing/in-your-ci" and "ORDER" in block.text]
+    assert len(programs) == len(COMMANDS)
+    assert [text for text in programs if text.count("ORDER-1001") != 1 or "ORDER-1001-" not in text] == []
+
+
 def test_every_guide_with_a_sample_has_it_in_every_language() -> None:
     """Except those about one language."""
     by_page: dict[str, set[str]] = {}
