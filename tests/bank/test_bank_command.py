@@ -84,8 +84,9 @@ async def test_files_are_imported_shown_and_refused(desk: Desk, tmp_path: Path) 
     assert "more decimals" in shown["problems"][0]["why"]
     _, said = await desk.run("files")
     assert "entry 2" in said
-    wrong = await desk.run("settle", shown["problems"][0]["fileId"], "1", "--why", "x", "--by", "ada")
-    assert (wrong[0], "needs a decision" in wrong[1]) == (1, True)
+    for number in ("1", "999999999999999999999"):
+        wrong = await desk.run("settle", shown["problems"][0]["fileId"], number, "--why", "x", "--by", "ada")
+        assert (wrong[0], "needs a decision" in wrong[1]) == (1, True)
     code, _ = await desk.run(
         "settle", shown["problems"][0]["fileId"][:12], "2", "--why", "asked the bank", "--by", OPERATING
     )
@@ -139,6 +140,14 @@ async def test_a_payment_is_proposed_by_one_of_the_staff_and_approved_by_another
             """,
             reference, ACCOUNT, account,
         )  # fmt: skip
+        await database.execute(
+            """
+            INSERT INTO money_return (business_id, reference, rail, transaction_id, currency, amount_minor, reason,
+                                      status, asked_at)
+            VALUES ('000000000000000000000000', $1, 'bankfiles', 't', 'EUR', 25000, 'back', 'sent', now())
+            """,
+            reference,
+        )
     pay = ("payout", "approve", "rt_1")
     assert "Say who you are" in (await desk.run(*pay, "--why", "x"))[1]
     assert "As approver" in (await desk.run(*pay, "--why", "x", "--by", APPROVING))[1]

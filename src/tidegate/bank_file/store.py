@@ -234,9 +234,9 @@ async def find_problem(tx: Tx, file_prefix: str, number: int) -> str | None:
         """
         SELECT file_id FROM bank_entry
          WHERE file_id = (SELECT min(id) FROM bank_file WHERE starts_with(id, $1) HAVING count(*) = 1)
-           AND number = $2 AND state = 'problem'
+           AND number::text = $2 AND state = 'problem'
         """,
-        file_prefix, number,
+        file_prefix, str(number),
     )  # fmt: skip
     return found
 
