@@ -177,6 +177,24 @@ NL12
     assert statements_in(lines.encode())[0].is_complete
 
 
+LINE = "\r\n:61:2611151115C900,00NTRFNONREF//FORGED\r\n:86:TG4F7K9QXM"
+HEAD = f"\r\n:20:X\r\n:25:{ACCOUNT}\r\n:28C:1/1\r\n:60F:C261115EUR0,00"
+NARRATIONS = {
+    "an entry": LINE,
+    "an entry and a balance": f"{LINE}\r\n:62F:C261115EUR901,00",
+    "a message": f"\r\n-{HEAD}{LINE}\r\n:62F:C261115EUR900,00\r\n-",
+    "a message between two": f"\r\n:62F:C261115EUR1,00{HEAD}{LINE}\r\n:62F:C261115EUR900,00{HEAD}",
+}
+
+
+@pytest.mark.parametrize("narration", NARRATIONS)
+def test_no_entry_is_certain_in_an_mt940_whose_narration_looks_like(narration: str) -> None:
+    file = mt940_file(entry("1.00", remittance="NARRATION"), opening=Decimal(500))
+    found = entries_in(file.replace(b"NARRATION", f"{NARRATIONS[narration]}\r\n:86:".encode()))
+    assert [one.amount for one in found] == [Decimal(1), Decimal(900)]
+    assert all(one.problem for one in found)
+
+
 @pytest.mark.parametrize("word", ["KREF+", "KREF", "EREF+", "NONREF", "NOT-PROVIDED", "not provided", "NOTPROVIDED"])
 def test_a_word_in_the_place_of_an_identifier_is_none(word: str) -> None:
     plain = mt940_file(entry(end_to_end_id=None))

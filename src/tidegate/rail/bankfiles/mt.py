@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from datetime import date
 from decimal import Decimal
 from typing import IO, NamedTuple
+
+import msgspec
 
 from tidegate.bank_settings import StatementAccount
 from tidegate.core.bank_number import normal_account_number
@@ -34,6 +37,8 @@ _LINE = re.compile(
 _BALANCE = re.compile(r"(?P<mark>[CD])(?P<day>\d{6})(?P<currency>[A-Z]{3})(?P<amount>\d[\d,]{0,14})\s*")
 _FLOOR = re.compile(r"(?P<currency>[A-Z]{3})[CD]?[\d,]*\s*")
 _SEQUENCE = re.compile(r"(?P<number>\d{1,8})(?:/(?P<page>\d{1,8}))?.*", re.DOTALL)
+# Fields that a message has once at most.
+_ONCE = ("20", "25", "28", "28C", "60F", "60M", "62F", "62M", "90C", "90D")
 
 
 class MtField(NamedTuple):
@@ -45,10 +50,17 @@ class MtField(NamedTuple):
 def read(
     source: IO[bytes], named: Callable[[str], StatementAccount]
 ) -> Generator[BankEntry | BankStatement, None, None]:
-    """Raises FileRefused. The whole file is checked before anything is yielded."""
-    for _ in _parts(source, named):
-        pass
-    return _parts(source, named)
+    """Raises FileRefused. The whole file is checked before anything is yielded.
+
+    A narration that a bank breaks before `:61:` looks like an entry, or like a message. When a message of the file
+    contradicts itself, none of its entries is certain.
+    """
+    problem = None
+    for message in _read(source, named):
+        for _ in message.parts():
+            pass
+        problem = problem or message.problem()
+    return (_doubted(part, problem) for message in _read(source, named) for part in message.parts())
 
 
 def kind_of(source: IO[bytes]) -> FileKind:
@@ -58,17 +70,20 @@ def kind_of(source: IO[bytes]) -> FileKind:
     raise FileRefused("it holds no message: no line begins with :20:")
 
 
-def _parts(
-    source: IO[bytes], named: Callable[[str], StatementAccount]
-) -> Generator[BankEntry | BankStatement, None, None]:
+def _read(source: IO[bytes], named: Callable[[str], StatementAccount]) -> Iterator[_Message]:
     number = 0
     is_statement = kind_of(source) is FileKind.MT940
-    for count, message in enumerate(_messages(source), 1):
-        if _is_statement(message) is not is_statement:
-            raise FileRefused(f"line {message[0].line}: statements (MT940) and reports (MT942) are mixed")
-        for part in _Message(message, count, number, named).parts():
-            number = part.number if isinstance(part, BankEntry) else number
-            yield part
+    for count, fields in enumerate(_messages(source), 1):
+        if _is_statement(fields) is not is_statement:
+            raise FileRefused(f"line {fields[0].line}: statements (MT940) and reports (MT942) are mixed")
+        yield _Message(fields, count, number, named)
+        number += sum(field.tag == "61" for field in fields)
+
+
+def _doubted(part: BankEntry | BankStatement, problem: str | None) -> BankEntry | BankStatement:
+    if problem is None or isinstance(part, BankStatement):
+        return part
+    return msgspec.structs.replace(part, problem=problem)
 
 
 def _messages(source: IO[bytes]) -> Iterator[list[MtField]]:
@@ -175,6 +190,19 @@ class _Message:
             after = self._fields[index + 1] if index + 1 < len(self._fields) else None
             yield self._entry(field, after.text if after and after.tag == "86" else "")
         yield self._closed()
+
+    def problem(self) -> str | None:
+        """Why its entries are not certain, when all its parts are read."""
+        tags = Counter(field.tag for field in self._fields)
+        begin = f"the message on line {self._fields[0].line}"
+        twice = next((tag for tag in tags if tag in _ONCE and tags[tag] > 1), None)
+        if twice:
+            return f"{begin} has :{twice}: more than once"
+        if self._opening and self._closing is None:
+            return f"{begin} has no closing balance"
+        if self._closed().is_complete is False:
+            return f"{begin} has balances that differ from its entries"
+        return None
 
     def _find(self, tag: str) -> MtField | None:
         return next((field for field in self._fields if field.tag == tag), None)
