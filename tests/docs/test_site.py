@@ -16,6 +16,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 import httpx
 import pytest
 
+from browser import chromium
 from tidegate.app import EVENTS, document_of, operations_of
 from tidegate.core.errors import Refusal
 from tidegate.docs import export, search
@@ -344,8 +345,30 @@ def test_files_have_the_same_pages_and_no_dead_link(tmp_path: Path) -> None:
             if path and not urlsplit(path).scheme:
                 assert (page.parent / unquote(path)).exists(), (page, href)
         assert "data-keys" not in page.read_text()
-    for entry in json.loads((tmp_path / "search.json").read_text()):
+    index = (tmp_path / "search.js").read_text().removeprefix("var searchIndex = ").removesuffix(";\n")
+    for entry in json.loads(index):
         assert (tmp_path / entry[1].partition("#")[0]).exists(), entry
+
+
+def test_files_for_machines_link_to_files(tmp_path: Path) -> None:
+    export.write(tmp_path, SITE)
+    texts = [*tmp_path.rglob("*.md"), *tmp_path.glob("*.txt")]
+    found = [(file, target) for file in texts for target in re.findall(r"\]\(([^)\s]+)\)", file.read_text())]
+    assert len(found) > 500
+    own = [(file, target.partition("#")[0]) for file, target in found if not target.startswith("https://")]
+    assert [(file, path) for file, path in own if path.endswith(".html")] == []
+    assert [(file, path) for file, path in own if path and not (file.parent / path).exists()] == []
+    assert f"{BASE_URL}/docs" not in (tmp_path / "llms.txt").read_text()
+
+
+async def test_files_opened_without_a_server_are_searched(tmp_path: Path) -> None:
+    export.write(tmp_path, SITE)
+    async with chromium() as browser:
+        page = await browser.new_page()
+        await page.goto((tmp_path / "guides" / "refund.html").as_uri())
+        await page.get_by_role("searchbox").fill("DUPLICATE_REFERENCE")
+        await page.locator(".results a").first.click()
+        assert page.url == f"{(tmp_path / 'reference' / 'errors.html').as_uri()}#duplicate-reference"
 
 
 # Markdown.

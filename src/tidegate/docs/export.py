@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path, PurePosixPath
 
 from tidegate.docs import downloads, postman
@@ -32,12 +33,13 @@ def write(folder: Path, docs: DocsSite) -> int:
 
         renderer = DocsRenderer(docs, asset_link, has_server=False)
         _write(folder, own, renderer.page(head.path, link).encode())
-        _write(folder, _file_of(head.markdown_path), docs.markdown(head.path).encode())
+        _write(folder, _file_of(head.markdown_path), _linked(docs.markdown(head.path), own).encode())
     whole = DocsRenderer(docs, str, has_server=False)
-    _write(folder, "/llms.txt", whole.llms().encode())
-    _write(folder, "/llms-full.txt", whole.llms_full().encode())
-    # Addresses in the index are relative to the first page.
-    _write(folder, "/search.json", whole.index(lambda path: _file_of(path).lstrip("/")))
+    _write(folder, "/llms.txt", whole.llms(lambda path: _relative(_file_of(path), "/llms.txt")).encode())
+    _write(folder, "/llms-full.txt", _linked(whole.llms_full(), "/llms-full.txt").encode())
+    # A script: a page that is opened as a file may not fetch. Its addresses are relative to the first page.
+    index = whole.index(lambda path: _file_of(path).lstrip("/"))
+    _write(folder, "/search.js", b"var searchIndex = %s;\n" % index)
     _write(folder, "/openapi.json", encode(docs.document))
     _write(folder, postman.PATH, encode(postman.collection(docs.document)))
     for package in downloads.packages():
@@ -45,14 +47,24 @@ def write(folder: Path, docs: DocsSite) -> int:
     return len(docs.heads)
 
 
-def _file_of(path: str) -> str:
+def _file_of(path: str, ending: str = ".html") -> str:
     """`/docs/guides/refund` is `/guides/refund.html`; what has an ending of its own keeps it."""
     page, sign, anchor = path.partition("#")
     inner = page.removeprefix(ROOT).rstrip("/") or "/index"
-    return (inner if PurePosixPath(inner).suffix in _ENDINGS else f"{inner}.html") + sign + anchor
+    return (inner if PurePosixPath(inner).suffix in _ENDINGS else f"{inner}{ending}") + sign + anchor
 
 
-_ENDINGS = {".md", ".json", ".txt", ".php"}
+_ENDINGS = {".md", ".js", ".json", ".txt", ".php"}
+_LINK = re.compile(r"\]\((/[^)]*)\)")
+
+
+def _linked(markdown: str, own: str) -> str:
+    """With relative links, from Markdown to Markdown."""
+
+    def relative(found: re.Match[str]) -> str:
+        return f"]({_relative(_file_of(found[1], ending='.md'), own)})"
+
+    return _LINK.sub(relative, markdown)
 
 
 def _relative(target: str, page: str) -> str:

@@ -59,9 +59,9 @@ class DocsRenderer:
         """For the script that searches: title, address, place and words of each entry."""
         return encode([(e.title, link_with_anchor(e.path, link), e.where, e.words) for e in self.site.index])
 
-    def llms(self) -> str:
+    def llms(self, link: LinkTo) -> str:
         areas = [(name, self.site.navigation(name)) for name in ("Guides", "Testing", "Reference")]
-        return self.site.render("llms.txt.md", site=self.site, areas=areas)
+        return self.site.render("llms.txt.md", site=self.site, areas=areas, link=link)
 
     def llms_full(self) -> str:
         return "\n\n---\n\n".join(self.site.markdown(head.path) for head in self.site.heads)

@@ -78,7 +78,7 @@ class _Pages:
         self._docs, self._renderer, self._link = docs, renderer, link
         self._html, self._markdown = cache(self._made_html), cache(self._made_markdown)
         self._index = cache(self._made_index)
-        self._texts = {"/llms.txt": cache(renderer.llms), "/llms-full.txt": cache(renderer.llms_full)}
+        self._texts = {"/llms.txt": cache(self._made_llms), "/llms-full.txt": cache(renderer.llms_full)}
 
     def routes(self) -> list[PageRoute]:
         found = [PageRoute("GET", SEARCH_PAGE.path, "searchDocs", self._search)]
@@ -111,6 +111,9 @@ class _Pages:
     def _made_html(self, path: str) -> Html:
         body = self._renderer.page(path, self._link).encode()
         return Html(body, headers=[_VARIES], compressed=gzip_once(body))
+
+    def _made_llms(self) -> str:
+        return self._renderer.llms(lambda path: f"{self._docs.base_url}{path}")
 
     def _made_markdown(self, path: str) -> File:
         return File(self._docs.markdown(path).encode(), MARKDOWN, headers=[_VARIES])

@@ -82,8 +82,15 @@ function isOneEdit(typed, meant) {
     || (rest[0] === other[1] && rest[1] === other[0] && rest.slice(2) === other.slice(2));
 }
 const pointsOf = (word, { title, words, weight }) => Math.max(weight * likeness(word, title), likeness(word, words));
+// A page that was opened as a file may not fetch: there the index is a script.
+const scripted = (src) => new Promise((resolve, reject) => {
+  const script = made('script');
+  Object.assign(script, { src, onload: () => resolve(window.searchIndex), onerror: reject });
+  document.head.append(script);
+});
 async function loadIndex() {
-  const entries = await (await fetch(document.body.dataset.search)).json();
+  const address = document.body.dataset.search;
+  const entries = await (address.endsWith('.js') ? scripted(address) : (await fetch(address)).json());
   return entries.map(([title, address, where, words]) => ({
     shown: [title, address, where],
     title: textOf(title),
