@@ -280,7 +280,7 @@ async def test_a_return_that_ended_while_it_was_being_proposed_is_not_paid(bank:
     await ended_by_hand(bank, payout)
     # The worker had read the return before it ended, and proposes it afterwards.
     await bank.admin.execute("UPDATE bank_payout SET status = 'proposed', reason = NULL")
-    with pytest.raises(Conflict, match="its return is confirmed already"):
+    with pytest.raises(Conflict, match="its return or refund has ended"):
         await approved(bank, payout)
     assert await exports(bank) == 0
 

@@ -11,11 +11,6 @@ from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
 from tidegate.rail.bankfiles.pain001 import OutgoingPayment
 
-# What a payment pays, locked until the transaction ends. Whoever locks both locks the payment first.
-_LOCK_CAUSE = {
-    "return": "SELECT status FROM money_return WHERE business_id = $1 AND reference = $2 FOR SHARE",
-    "refund": "SELECT status FROM refund_leg WHERE business_id = $1 AND reference = $2 FOR SHARE",
-}
 _STILL_TO_PAY = frozenset({"asked", "sent", "processing"})
 
 
@@ -95,12 +90,28 @@ async def lock_approved(tx: Tx, account_number: str) -> list[ProposedPayout]:
 
 async def why_not_to_pay(tx: Tx, payout: ProposedPayout) -> str | None:
     """None while it is to be paid; its return or refund does not end before the transaction does."""
-    status = await tx.fetchval(_LOCK_CAUSE[payout.kind], payout.business_id, payout.reference)
+    status = await _lock_cause(tx, payout)
     if status not in _STILL_TO_PAY:
-        return f"its {payout.kind} is {status} already"
+        return "its return or refund has ended"
     if await tx.fetchval("SELECT true FROM bank_entry WHERE takes_back = $1", payout.transaction_id):
         return "the bank has taken back the credit that it would return"
     return None
+
+
+async def _lock_cause(tx: Tx, payout: ProposedPayout) -> str | None:
+    """The status of its return or refund. What locks both locks the payment first."""
+    status: str | None
+    if payout.kind == "return":
+        status = await tx.fetchval(
+            "SELECT status FROM money_return WHERE business_id = $1 AND reference = $2 FOR SHARE",
+            payout.business_id, payout.reference,
+        )  # fmt: skip
+    else:
+        status = await tx.fetchval(
+            "SELECT status FROM refund_leg WHERE business_id = $1 AND reference = $2 FOR SHARE",
+            payout.business_id, payout.reference,
+        )  # fmt: skip
+    return status
 
 
 async def withdraw(tx: Tx, payout: ProposedPayout, *, why: str) -> None:
