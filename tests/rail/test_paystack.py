@@ -584,6 +584,46 @@ async def test_a_refund_whose_answer_is_lost_is_found_and_not_paid_twice(world: 
     assert len(world.service.memory.refunds) == 1
 
 
+@pytest.mark.parametrize("minor", [40_00, 100_00])
+async def test_a_refund_that_is_listed_without_its_note_is_left_to_an_operator(
+    world: PaystackWorld, admin: Any, minor: int
+) -> None:
+    money = refund_of(world, await paid(world), minor)
+    world.service.faults.add(Fault(FaultKind.LOST, "/refund"))
+    with pytest.raises(RailTimeout):
+        await world.rail.refund(money, now=now())
+    [refund] = world.service.memory.refunds.values()
+    refund.merchant_note = ""
+    for minutes in (1, 11, 600):
+        with pytest.raises(RailTimeout):
+            await world.rail.poll_refund(money, now=later(minutes=minutes))
+        with pytest.raises(RailTimeout):
+            await world.rail.refund(money, now=later(minutes=minutes))
+    assert len(world.service.memory.refunds) == 1
+    [row] = await admin.fetch("SELECT rail, note FROM notification WHERE state = 'quarantined'")
+    assert row["rail"] == world.rail.name
+    assert f"refund {refund.id} of the transaction has no note of ours" in row["note"]
+    # Listed with it after all.
+    refund.merchant_note = f"tidegate {money.reference}"
+    assert await world.rail.poll_refund(money, now=later(minutes=601)) == Running()
+
+
+async def test_a_refund_that_is_listed_late_is_not_a_failure(world: PaystackWorld) -> None:
+    money = refund_of(world, await paid(world))
+    world.service.faults.add(Fault(FaultKind.LOST, "/refund"))
+    with pytest.raises(RailTimeout):
+        await world.rail.refund(money, now=now())
+    late = dict(world.service.memory.refunds)
+    world.service.memory.refunds.clear()
+    with pytest.raises(NotFound):
+        await world.rail.poll_refund(money, now=later(minutes=11))
+    # The transaction has been fully reversed, says Paystack.
+    with pytest.raises(RailTimeout):
+        await world.rail.refund(money, now=later(minutes=12))
+    world.service.memory.refunds.update(late)
+    assert await world.rail.poll_refund(money, now=later(minutes=13)) == Running()
+
+
 async def test_a_refund_that_never_arrived_is_requested_again_after_ten_minutes(world: PaystackWorld) -> None:
     money = refund_of(world, await paid(world), 40_00)
     world.service.faults.add(Fault(FaultKind.REFUSED, "/refund"))

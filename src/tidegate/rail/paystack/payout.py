@@ -10,6 +10,7 @@ import structlog
 from tidegate.core.errors import NotFound
 from tidegate.infra.db import Database
 from tidegate.infra.timestamp import to_iso
+from tidegate.rail import notification_store
 from tidegate.rail.action import FailureReason
 from tidegate.rail.interface import RailBusy, RailRefused, RailTimeout, RailTransaction, RefundMoney, ReturnMoney
 from tidegate.rail.paystack import state, store, wire
@@ -22,14 +23,18 @@ from tidegate.rail.state import Failed, PayoutState
 LISTED_WITHIN = timedelta(minutes=10)
 # The clocks of both sides may differ.
 LISTED_FROM = timedelta(hours=1)
+# How far back a rejected refund is looked for: an earlier request of it may have been paid.
+REJECTED_FROM = timedelta(days=30)
 NOTE = "tidegate "
 _NO_BALANCE = "insufficient balance"
+_REVERSED = "reversed"
 
 log = structlog.get_logger("paystack")
 
 
 class Payouts:
-    def __init__(self, client: PaystackClient, db: Database) -> None:
+    def __init__(self, rail_name: str, client: PaystackClient, db: Database) -> None:
+        self._rail_name = rail_name
         self._client = client
         self._db = db
 
@@ -50,7 +55,7 @@ class Payouts:
             await self._forget(money)
             raise
         except PaystackRejected as rejected:
-            return await self._rejected(money, str(rejected))
+            return await self._rejected(money, str(rejected), now)
         return await self._found(money, refund)
 
     async def poll(self, money: RefundMoney | ReturnMoney, *, now: datetime) -> PayoutState:
@@ -66,14 +71,32 @@ class Payouts:
         return await self._look_for(money, order, now)
 
     async def _look_for(self, money: RefundMoney | ReturnMoney, order: PayoutOrder, now: datetime) -> PayoutState:
-        query = {"from": to_iso(order.tried_at - LISTED_FROM)}
-        async for refund in self._client.list("/refund", PaystackRefund, query):
+        for refund in await self._list_of(money, order.tried_at - LISTED_FROM):
             if refund.merchant_note == NOTE + money.reference:
                 return await self._found(money, refund)
+            if not _is_named(refund):
+                raise await self._doubt(money, f"refund {refund.id} of the transaction has no note of ours", now)
         if now < order.tried_at + LISTED_WITHIN:
             raise RailTimeout("whether Paystack has the refund is not known yet")
         await self._forget(money)
         raise NotFound("Paystack has no refund with this reference")
+
+    async def _list_of(self, money: RefundMoney | ReturnMoney, begin: datetime) -> list[PaystackRefund]:
+        """Refunds of the same transaction: our own first, then those with no note of ours."""
+        own = NOTE + money.reference
+        listed = self._client.list("/refund", PaystackRefund, {"from": to_iso(begin)})
+        found = [
+            one async for one in listed if one.merchant_note == own or _transaction_in(one) == money.transaction_id
+        ]
+        return sorted(found, key=lambda one: (one.merchant_note != own, _is_named(one)))
+
+    async def _doubt(self, money: RefundMoney | ReturnMoney, why: str, now: datetime) -> RailTimeout:
+        """It may have been paid, or not: it is not requested again, has not failed, and an operator asks Paystack."""
+        text = f"whether {money.amount} was paid for {money.reference} is not known: {why}"
+        log.error("a refund at Paystack is in doubt", reference=money.reference, why=why)
+        async with self._db.connection() as tx:
+            await notification_store.quarantine(tx, self._rail_name, "lost-" + money.reference, why=text, now=now)
+        return RailTimeout(text)
 
     async def _found(self, money: RefundMoney | ReturnMoney, refund: PaystackRefund) -> PayoutState:
         async with self._db.connection() as tx:
@@ -83,11 +106,17 @@ class Payouts:
             )  # fmt: skip
         return state.of_refund(refund)
 
-    async def _rejected(self, money: RefundMoney | ReturnMoney, why: str) -> PayoutState:
+    async def _rejected(self, money: RefundMoney | ReturnMoney, why: str, now: datetime) -> PayoutState:
         log.error("Paystack rejects a refund", reference=money.reference, why=why)
         if _NO_BALANCE in why.lower():
             await self._forget(money)
             raise RailBusy(f"the balance at Paystack does not cover the refund: {why}", retry_after_s=3600)
+        listed = await self._list_of(money, now - REJECTED_FROM)
+        if listed and listed[0].merchant_note == NOTE + money.reference:
+            return await self._found(money, listed[0])
+        is_paid_otherwise = not listed and _REVERSED in why.lower()
+        if is_paid_otherwise or not all(map(_is_named, listed)):
+            raise await self._doubt(money, f"Paystack rejects it, and may have paid it before: {why}", now)
         return Failed(FailureReason.DECLINED)
 
     async def _forget(self, money: RefundMoney | ReturnMoney) -> None:
@@ -108,6 +137,16 @@ class Payouts:
                     booked_at=paid_at,
                     reference=note.removeprefix(NOTE) if note.startswith(NOTE) else None,
                 )
+
+
+def _is_named(refund: PaystackRefund) -> bool:
+    """Whether the note says of which of our orders it is."""
+    return (refund.merchant_note or "").startswith(NOTE)
+
+
+def _transaction_in(refund: PaystackRefund) -> str | None:
+    inner = refund.transaction.id if isinstance(refund.transaction, RefundedTransaction) else refund.transaction
+    return str(inner) if inner is not None else None
 
 
 def _reference_in(refund: PaystackRefund) -> str | None:

@@ -52,7 +52,7 @@ class PaystackRail:
         self._webhook_url = webhook_url
         self._breaker = Breaker()
         self._client = PaystackClient(settings.base_url, settings.secret_key, self._breaker)
-        self._payouts = Payouts(self._client, db)
+        self._payouts = Payouts(NAME, self._client, db)
         self._up = offer.capabilities_of(settings, is_open=True)
         self._down = offer.capabilities_of(settings, is_open=False)
 
