@@ -17,8 +17,8 @@ import pytest
 
 from build import Shop, order
 from conftest import check_books
-from rail.bench import BENCHES, SANDBOXES, ProviderSandbox, SandboxAccess
 from rail.bench_model import Bench, LineFault
+from rail.rail_bench import BENCHES, SANDBOXES, ProviderSandbox, SandboxAccess
 from rail.world import PAYER, RETURN_URL
 from tidegate.core.clock import SettableClock, SystemClock
 from tidegate.core.errors import Unauthenticated
