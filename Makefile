@@ -104,6 +104,7 @@ lock: $(VENV)/.dev  ## resolve the dependencies again and pin them with hashes
 		--extra build --extra dev -c requirements/run.txt pyproject.toml -o requirements/dev.txt
 
 clean:  ## remove the virtual environment and the sandbox's data
+	@if [ -L .tidegate/postgres ]; then rm -rf "$$(readlink .tidegate/postgres)"; fi
 	@rm -rf $(VENV) .tidegate
 
 # The stamps make a second `make run` or `make test` skip the installation.

@@ -39,6 +39,7 @@ from tidegate.infra import batcher, keyed_batcher, rate_limit
 from tidegate.infra import db as infra_db
 from tidegate.infra.db import Database
 from tidegate.infra.embedded import EmbeddedPostgres
+from tidegate.infra.embedded.os_account import DATA_LINK, SHARED_STATE
 from tidegate.ledger import chain
 from tidegate.ledger.model import PLATFORM_BUSINESS_ID
 from tidegate.member.permission import Role
@@ -184,6 +185,15 @@ def cluster(nodes: Nodes | None) -> Nodes:
     if nodes is None:
         pytest.skip(f"make test-cluster runs it, on three nodes with Citus. {HOW_TO_GET}")
     return nodes
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _sandboxes_of_root_end(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What root's sandboxes below pytest's closed folder keep elsewhere goes with them."""
+    yield
+    for link in tmp_path_factory.getbasetemp().rglob(DATA_LINK):
+        if link.is_symlink() and link.readlink().parent == SHARED_STATE:
+            shutil.rmtree(link.readlink(), ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

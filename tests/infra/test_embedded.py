@@ -322,12 +322,44 @@ def test_below_a_closed_folder_root_keeps_data_and_programs_elsewhere(
         assert ask(server.url(), "select 1") == "1"
         assert server.bin_dir.is_relative_to(elsewhere)
         assert server.bin_dir.stat().st_uid == 0, "the account cannot change what root runs"
-        assert not (home / ".tidegate").exists()
+        assert [entry.name for entry in (home / ".tidegate").iterdir()] == [os_account.DATA_LINK]
         assert stat.S_IMODE(home.stat().st_mode) == 0o700, "nobody opened the folder above"
         assert EmbeddedPostgres(home / ".tidegate", bin_dir=install / "bin").start() is False
     finally:
         server.stop()
         shutil.rmtree(elsewhere.parent)
+
+
+@only_root
+def test_below_a_closed_folder_a_removed_sandbox_begins_anew(
+    home: Path, monkeypatch: pytest.MonkeyPatch, start: Callable[[Path], EmbeddedPostgres]
+) -> None:
+    elsewhere = make_home() / "state"
+    elsewhere.parent.chmod(0o755)
+    monkeypatch.setattr(os_account, "SHARED_STATE", elsewhere)
+    sandbox = home / ".tidegate"
+    first = start(sandbox)
+    ask(first.url(), "create table kept as select 42 as answer")
+    first.stop()
+    again = start(sandbox)
+    assert ask(again.url(), "select answer from kept") == "42"
+    again.stop()
+    shutil.rmtree(sandbox)
+    assert not EmbeddedPostgres(sandbox, bin_dir=BIN_DIR).has_data()
+    assert ask(start(sandbox).url(), "select to_regclass('kept') is null") == "t"
+    assert len([one for one in elsewhere.iterdir() if os_account.DATA_NAME.fullmatch(one.name)]) == 2
+
+
+@only_root
+@pytest.mark.parametrize("target", ["/etc", "/", "..", "/var/lib/tidegate/../../../etc"])
+def test_root_follows_a_link_to_data_only_into_its_own_folder(home: Path, target: str) -> None:
+    sandbox = home / ".tidegate"
+    sandbox.mkdir()
+    (sandbox / os_account.DATA_LINK).symlink_to(target)
+    before = Path("/etc").stat().st_uid
+    with pytest.raises(EmbeddedPostgresFailed, match="does not lead to data"):
+        EmbeddedPostgres(sandbox, bin_dir=BIN_DIR).start()
+    assert Path("/etc").stat().st_uid == before
 
 
 @only_root

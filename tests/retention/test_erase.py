@@ -28,11 +28,11 @@ from tidegate.retention.erase import PayerIdentity
 from tidegate.runtime import Runtime
 from tidegate.webhook.model import EVENTS
 
-NAME, EMAIL, PHONE = "Zebedee Quux", "Zebedee@Quux.example", "+2348055512345"
+NAME, EMAIL, PHONE = "Zebedee Quuxwald", "Zebedee@Quuxwald.example", "+2348055512345"
 BANK_ACCOUNT = "0987654321"
-PAYER = {"name": NAME, "accountNumber": BANK_ACCOUNT, "bankName": "Quux Bank", "bankCode": None}
-# Whatever of the payer a row could hold.
-TRACES = ("Zebedee", "Quux", "quux.example", "8055512345", BANK_ACCOUNT)
+PAYER = {"name": NAME, "accountNumber": BANK_ACCOUNT, "bankName": "Quuxwald Bank", "bankCode": None}
+# Whatever of the payer a row could hold. Each is too long to come up in a random identifier.
+TRACES = ("Zebedee", "Quuxwald", "quuxwald.example", "8055512345", BANK_ACCOUNT)
 
 NOTHING_LEFT = {"open": 0, "undelivered": 0, "disputed": 0}
 
@@ -40,6 +40,9 @@ _COLUMNS = """
     SELECT table_name, column_name, data_type FROM information_schema.columns
      WHERE table_schema = 'public' AND data_type IN ('text', 'json', 'jsonb', 'bytea', 'ARRAY')
 """
+
+
+UNDELIVERED = "SELECT count(*) FROM webhook_delivery WHERE status = 'pending'"
 
 
 async def traces(admin: Any, words: tuple[str, ...] = TRACES) -> dict[str, str]:
@@ -112,8 +115,10 @@ async def story(
         account_id = await _received_on_an_account(inflows)
         await _mailed(inflows)
         await inflows.let_pass("10s")
-        while await inflows.deliver():
-            pass
+        while await inflows.deliver() or await admin.fetchval(UNDELIVERED):
+            # A busy machine may answer a webhook too late: then it is sent again.
+            if await admin.fetchval(UNDELIVERED):
+                await inflows.let_pass("1h")
         await inflows.tick()
         yield Story(inflows, admin, operator, checkouts, account_id)
 
@@ -121,9 +126,9 @@ async def story(
 CUSTOMER = {"name": NAME, "email": EMAIL, "phoneNumber": PHONE}
 OF_THE_PAYER = {
     "customer": CUSTOMER,
-    "metadata": {"deliverTo": f"{NAME}, 1 Quux Street", "note": "a gift"},
+    "metadata": {"deliverTo": f"{NAME}, 1 Quuxwald Street", "note": "a gift"},
     "successMessage": f"Thank you, {NAME}",
-    "redirectUrl": "http://localhost/?email=zebedee@quux.example",
+    "redirectUrl": "http://localhost/?email=zebedee@quuxwald.example",
 }
 
 
@@ -163,7 +168,7 @@ async def _paid_by_phone(inflows: Inflows, new_checkout: MakeCheckout) -> Checko
 
 
 async def _received_on_an_account(inflows: Inflows) -> str:
-    kyc = {"firstName": "Zebedee", "lastName": "Quux", "email": EMAIL, "address": {"street": "1 Quux Street"}}
+    kyc = {"firstName": "Zebedee", "lastName": "Quuxwald", "email": EMAIL, "address": {"street": "1 Quuxwald Street"}}
     asked = await inflows.ask_for(
         request(KYCInformation=kyc, metadata={"of": NAME}), **{"Idempotency-Key": "account-1"}
     )

@@ -4,11 +4,14 @@ import ctypes
 import hashlib
 import os
 import pwd
+import re
+import secrets
 import signal
 import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -17,6 +20,10 @@ from typing import IO
 UNPRIVILEGED_ACCOUNTS = ("postgres", "nobody", "daemon")
 # Root's folder for data that the unprivileged account cannot reach in the usual place.
 SHARED_STATE = Path("/var/lib/tidegate")
+# In a sandbox's folder: the link to its data there. Without it, as after `rm -r`, a sandbox begins anew.
+DATA_LINK = "postgres"
+DATA_NAME_BYTES = 6
+DATA_NAME = re.compile(f"[0-9a-f]{{{2 * DATA_NAME_BYTES}}}")
 PROGRAM_TIMEOUT_S = 120.0
 # The only variables passed to programs: the others may hold secrets, and the account may be another one.
 PASSED_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
@@ -151,16 +158,26 @@ def place_for(home: Path, account: SystemAccount) -> Path:
 
 
 def _place_of_root(home: Path) -> Path:
-    return SHARED_STATE / short_hash(home)
+    link = home / DATA_LINK
+    if not link.is_symlink():
+        return SHARED_STATE / secrets.token_hex(DATA_NAME_BYTES)
+    # Whoever owns `home` can put any link there; root follows it to none but its own folder.
+    name = link.readlink().name
+    if not DATA_NAME.fullmatch(name):
+        raise _cannot_use(link, f"it does not lead to data in {SHARED_STATE}")
+    return SHARED_STATE / name
 
 
 def short_hash(path: Path) -> str:
     return hashlib.sha256(os.fsencode(path)).hexdigest()[:12]
 
 
-def make_place(place: Path, account: SystemAccount) -> None:
+def make_place(home: Path, account: SystemAccount) -> Path:
+    """Make the folder of `place_for`, and return it."""
+    place = place_for(home, account)
     if place.parent == SHARED_STATE:
         make_shared_state()
+        place = _linked(home, place)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -168,6 +185,21 @@ def make_place(place: Path, account: SystemAccount) -> None:
     claim_folder(place, account)
     if account.is_borrowed and not account.can_enter(place):
         raise _cannot_use(place, f"the account {account.name}, which runs PostgreSQL for root, cannot enter it")
+    return place
+
+
+def _linked(home: Path, place: Path) -> Path:
+    """Link `home` to `place`, and return the one it is linked to: another process may have been first."""
+    link = home / DATA_LINK
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            link.symlink_to(place)
+    except OSError as error:
+        raise _cannot_use(home, str(error.strerror)) from error
+    if not link.is_symlink():
+        raise _cannot_use(link, f"a link to the data in {SHARED_STATE} belongs there")
+    return _place_of_root(home)
 
 
 def make_shared_state() -> None:

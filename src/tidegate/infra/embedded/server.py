@@ -56,21 +56,24 @@ class EmbeddedPostgres:
     """
 
     def __init__(self, home: Path, *, bin_dir: Path | None = None, durable: bool = True) -> None:
-        asked = home.expanduser().resolve()
+        self._asked_home = home.expanduser().resolve()
         self._binaries = binaries.find(bin_dir)
         self.bin_dir = self._binaries.folder
-        self._account = accounts.server_account(asked)
-        self._home = accounts.place_for(asked, self._account)
-        self._data = self._home / f"postgres-{self._binaries.major}"
-        self._log = self._data.with_suffix(".log")
+        self._account = accounts.server_account(self._asked_home)
         self._durable = durable
         self._process: subprocess.Popen[bytes] | None = None
         self._parent_pid = os.getpid()
+        self._use(accounts.place_for(self._asked_home, self._account))
+
+    def _use(self, home: Path) -> None:
+        self._home = home
+        self._data = home / f"postgres-{self._binaries.major}"
+        self._log = self._data.with_suffix(".log")
 
     def start(self) -> bool:
         """Return True when this call started the server, False when it was running."""
         try:
-            accounts.make_place(self._home, self._account)
+            self._use(accounts.make_place(self._asked_home, self._account))
             self._binaries = binaries.reachable(self._binaries, self._account)
             self.bin_dir = self._binaries.folder
             with self._start_lock():
