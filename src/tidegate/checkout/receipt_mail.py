@@ -14,7 +14,7 @@ from tidegate.checkout import receipt_store, store
 from tidegate.checkout.language.catalog import DEFAULT_LANGUAGE, LANGUAGES, catalog_for
 from tidegate.checkout.page.model import ROOT, PageModel
 from tidegate.checkout.page.receipt import pdf_of, receipt_pdf
-from tidegate.checkout.receipt_store import WantedReceipt
+from tidegate.checkout.receipt_store import ReceiptSubject, WantedReceipt
 from tidegate.core.clock import Clock
 from tidegate.core.errors import Conflict
 from tidegate.core.ids import Mode
@@ -50,36 +50,23 @@ class ReceiptIssuer(NamedTuple):
 
 async def write_due(deps: PaymentDeps, clock: Clock) -> RoundResult:
     """One round, of payments that have ended."""
-    return await leased_work.run_round(deps.db, WRITE, partial(_write, deps), clock)
+    return await leased_work.run_round(deps.db, WRITE, partial(_write, deps, receipt_store.OF_PAYMENT), clock)
 
 
 async def write_refunds_due(deps: PaymentDeps, clock: Clock) -> RoundResult:
     """One round, of refunds that have succeeded."""
-    return await leased_work.run_round(deps.db, WRITE_REFUND, partial(_write_refund, deps), clock)
+    return await leased_work.run_round(deps.db, WRITE_REFUND, partial(_write, deps, receipt_store.OF_REFUND), clock)
 
 
-async def _write(deps: PaymentDeps, lease: Lease, now: datetime) -> int:
+async def _write(deps: PaymentDeps, subject: ReceiptSubject, lease: Lease, now: datetime) -> int:
     async with deps.db.connection() as tx:
-        wanted = await receipt_store.find(tx, lease.business_id, int(lease.id))
+        wanted = await subject.find(tx, lease.business_id, int(lease.id))
     if wanted is None:
         return 0
     snapshot = await pay.view(deps.db, lease.business_id, wanted.pay_code)
     mail = await _mail_if_wanted(deps, snapshot, wanted, now)
     async with leased_work.writing(deps.db, lease) as tx:
-        if await receipt_store.end(tx, snapshot.payment, now=now) and mail is not None:
-            await outbox.insert(tx, lease.business_id, mail, now=now)
-    return 1
-
-
-async def _write_refund(deps: PaymentDeps, lease: Lease, now: datetime) -> int:
-    async with deps.db.connection() as tx:
-        wanted = await receipt_store.find_of_refund(tx, lease.business_id, int(lease.id))
-    if wanted is None:
-        return 0
-    snapshot = await pay.view(deps.db, lease.business_id, wanted.pay_code)
-    mail = await _mail_if_wanted(deps, snapshot, wanted, now)
-    async with leased_work.writing(deps.db, lease) as tx:
-        if await receipt_store.end_of_refund(tx, lease.business_id, int(lease.id)) and mail is not None:
+        if await subject.end(tx, lease.business_id, int(lease.id), now) and mail is not None:
             await outbox.insert(tx, lease.business_id, mail, now=now)
     return 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import NamedTuple
 
@@ -66,7 +67,7 @@ async def list_due(tx: Tx, now: datetime, *, limit: int) -> list[DueRow]:
     return [DueRow(row["business_id"], row["id"]) for row in rows]
 
 
-async def find(tx: Tx, business_id: str, payment_id: int) -> WantedReceipt | None:
+async def _find_of_payment(tx: Tx, business_id: str, payment_id: int) -> WantedReceipt | None:
     """None when it has ended."""
     row = await tx.fetchrow(
         """
@@ -102,14 +103,14 @@ async def lock_recipient(tx: Tx, payment: Payment, recipient: str) -> bool:
     return found is True
 
 
-async def end(tx: Tx, payment: Payment, *, now: datetime) -> bool:
+async def _end_of_payment(tx: Tx, business_id: str, payment_id: int, now: datetime) -> bool:
     """False when it had ended, or its payer was erased meanwhile: then nothing may be sent."""
     done = await tx.fetchval(
         """
         UPDATE receipt_mail SET ended_at = $3
          WHERE business_id = $1 AND payment_id = $2 AND ended_at IS NULL RETURNING true
         """,
-        payment.business_id, payment.id, now,
+        business_id, payment_id, now,
     )  # fmt: skip
     return done is True
 
@@ -128,7 +129,7 @@ async def list_refunds_due(tx: Tx, now: datetime, *, limit: int) -> list[DueRow]
     return [DueRow(row["business_id"], row["id"]) for row in rows]
 
 
-async def find_of_refund(tx: Tx, business_id: str, refund_id: int) -> WantedReceipt | None:
+async def _find_of_refund(tx: Tx, business_id: str, refund_id: int) -> WantedReceipt | None:
     """None when it has ended."""
     row = await tx.fetchrow(
         """
@@ -146,7 +147,7 @@ async def find_of_refund(tx: Tx, business_id: str, refund_id: int) -> WantedRece
     return WantedReceipt(row["pay_code"], row["language"], Money(row["refunded_minor"], Currency(row["currency"])))
 
 
-async def end_of_refund(tx: Tx, business_id: str, refund_id: int) -> bool:
+async def _end_of_refund(tx: Tx, business_id: str, refund_id: int, _now: datetime) -> bool:
     """False when it had ended, or its payer was erased meanwhile: then nothing may be sent."""
     done = await tx.fetchval(
         """
@@ -156,3 +157,14 @@ async def end_of_refund(tx: Tx, business_id: str, refund_id: int) -> bool:
         business_id, refund_id,
     )  # fmt: skip
     return done is True
+
+
+class ReceiptSubject(NamedTuple):
+    """What a receipt is about, and its statements."""
+
+    find: Callable[[Tx, str, int], Awaitable[WantedReceipt | None]]
+    end: Callable[[Tx, str, int, datetime], Awaitable[bool]]
+
+
+OF_PAYMENT = ReceiptSubject(_find_of_payment, _end_of_payment)
+OF_REFUND = ReceiptSubject(_find_of_refund, _end_of_refund)
