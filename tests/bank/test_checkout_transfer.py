@@ -14,7 +14,8 @@ from build import Shop
 from conftest import check_books
 from tidegate.bank_file import payout as payouts
 from tidegate.bank_file import payout_store, suspense
-from tidegate.intake import suspense_store
+from tidegate.bank_file.payout_store import ProposedPayout
+from tidegate.intake import refunds, suspense_store
 from tidegate.payment.model import PaymentStatus
 from tidegate.rail.bankfiles.code import code_in, new_code
 from tidegate.retention import erase_store
@@ -70,7 +71,8 @@ def test_a_mistyped_reference_is_never_another() -> None:
         assert swapped == code or code_in(swapped) is None
 
 
-async def test_a_refund_goes_out_by_the_bank_and_ends_with_its_debit(bank: BankWorld) -> None:
+async def refunded(bank: BankWorld, *, is_exported: bool = True) -> ProposedPayout:
+    """A part of a payment, on its way back by the bank."""
     pay_code, action = await begun(bank)
     await bank.bring(paid(action.reference))
     body = {"transReference": pay_code, "amount": 4_000, "reason": "sold out"}
@@ -81,11 +83,47 @@ async def test_a_refund_goes_out_by_the_bank_and_ends_with_its_debit(bank: BankW
         [payout] = await payout_store.list_payouts(tx, is_open=True, limit=10)
     assert (payout.kind, payout.amount.minor) == ("refund", 4_000)
     await payouts.approve(bank.runtime.db, payout.reference, asked_by=ADA, by=BISI, now=bank.now)
-    await payouts.export(bank.deps, bank.settings, by="bisi", now=bank.now, on_written=lambda *_: None)
+    if is_exported:
+        await payouts.export(bank.deps, bank.settings, by="bisi", now=bank.now, on_written=lambda *_: None)
+    return payout
+
+
+async def test_a_refund_goes_out_by_the_bank_and_ends_with_its_debit(bank: BankWorld) -> None:
+    payout = await refunded(bank)
     debit = paid(None, "4000", is_credit=False, end_to_end_id=payout.end_to_end_id, reference="OUT-1")
     await bank.bring(debit)
     await bank.work()
     assert await bank.admin.fetchval("SELECT status FROM refund") == "successful"
+
+
+async def test_a_refund_whose_debit_has_another_amount_is_ended_by_hand(bank: BankWorld) -> None:
+    payout = await refunded(bank)
+    debit = paid(None, "3999", is_credit=False, end_to_end_id=payout.end_to_end_id, reference="OUT-1")
+    await bank.bring(debit)
+    await bank.work()
+    assert await bank.admin.fetchval("SELECT status FROM refund") == "processing"
+    assert sorted(await bank.states()) == ["done", "problem"]
+    await refunds.end_by_hand(
+        bank.deps, payout.business_id, payout.reference, is_paid=True, note="one shilling by hand", by=ADA, now=bank.now
+    )
+    assert await bank.admin.fetchval("SELECT status FROM refund") == "successful"
+    assert await bank.admin.fetchval("SELECT status FROM bank_payout") == "rejected"
+    assert await exports(bank) == 1
+
+
+async def test_a_refund_that_was_not_exported_is_ended_by_hand_and_never_paid(bank: BankWorld) -> None:
+    payout = await refunded(bank, is_exported=False)
+    await refunds.end_by_hand(
+        bank.deps, payout.business_id, payout.reference, is_paid=False, note="the payer wants goods", by=ADA,
+        now=bank.now,
+    )  # fmt: skip
+    assert await bank.admin.fetchval("SELECT status FROM refund") == "failed"
+    assert await exports(bank) == 0
+
+
+async def exports(bank: BankWorld) -> int:
+    await payouts.export(bank.deps, bank.settings, by="bisi", now=bank.now, on_written=lambda *_: None)
+    return int(await bank.admin.fetchval("SELECT count(*) FROM bank_export"))
 
 
 async def test_an_erased_payer_is_in_no_file(bank: BankWorld) -> None:

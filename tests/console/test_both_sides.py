@@ -29,6 +29,7 @@ ACTIONS = (
     Action("suspense.close", "decideSuspense", "suspense close"),
     Action("quarantine.close", "closeQuarantine", "quarantine close"),
     Action("return.end", "endReturn", "return end"),
+    Action("refund.end", "endRefund", "refund end"),
     Action("bank.pay", "proposeBankPayment", "bank payout approve"),
     Action("bank.pay", "amendBankPayment", "bank payout amend"),
     Action("bank.settle", "decideBankEntry", "bank settle"),

@@ -63,6 +63,26 @@ async def test_a_return_without_an_end_is_ended_by_hand(
     assert await admin.fetchval("SELECT count(*) FROM event WHERE type = 'collection.returned'") == 2
 
 
+async def test_a_refund_without_an_end_is_ended_by_two(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any
+) -> None:
+    arrived = await inflows.notified(credit(await inflows.number()))
+    answer = await inflows.call("POST", "/collections/refund", {"transReference": arrived["reference"], "amount": 5})
+    assert answer.status_code == 200, answer.text
+    await admin.execute("UPDATE refund SET initiated_at = initiated_at - interval '1 hour'")
+    part = answer.json()["data"]["reference"] + "-1"
+    at = f"/stuck/refund/{inflows.shop.business_id}/{part}/end"
+    wrong = await operator.send(at, at="/stuck", why="no answer")
+    assert (wrong.status_code, "Choose whether the payer has the money" in wrong.text) == (422, True)
+    assert (await operator.send(at, at="/stuck", why="their desk, 4711", outcome="paid")).status_code == 303
+    assert "its end is proposed" in (await operator.get("/stuck")).text
+    assert await admin.fetchval("SELECT status FROM refund") == "processing"
+    assert (await decide(operator, await open_approval(operator))).status_code == 403
+    assert (await decide(approver, await open_approval(approver))).status_code == 303
+    assert await admin.fetchval("SELECT status FROM refund") == "successful"
+    assert (await inflows.journals())["refund_done"] == 1
+
+
 async def test_a_notification_in_quarantine_is_closed_with_what_the_rail_said(
     operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any, command_line: Operator
 ) -> None:

@@ -138,6 +138,7 @@ CONSOLE_FORMS = {
     "/bank/{business}/{reference}/amend": ("name", "account"),
     "/bank/{business}/{reference}/refuse": ("reason",),
     "/stuck/return/{business}/{reference}/end": ("why",),
+    "/stuck/refund/{business}/{reference}/end": ("outcome", "why"),
     "/rails/sandbox/pause": ("why",),
     "/rails/sandbox/resume": ("why",),
     "/rates/import": ("why",),

@@ -13,10 +13,10 @@ from tidegate.cli.operator import ago, ask_at_once, limit_option, with_payment_d
 from tidegate.cli.proposal import act_or_propose, by_option, known
 from tidegate.core.clock import Clock
 from tidegate.rail.deps import PaymentDeps
-from tidegate.refund import commands, list_store, wire
+from tidegate.refund import commands, list_store, store, wire
 from tidegate.refund.field import RefundAmount
-from tidegate.refund.model import RefundRate, RefundStatus, RefundView
-from tidegate.staff_approval.arguments import OperatorRefund
+from tidegate.refund.model import Leg, RefundRate, RefundStatus, RefundView
+from tidegate.staff_approval.arguments import OperatorRefund, RefundEndArguments
 
 _COLOURS = {RefundStatus.PROCESSING: "yellow", RefundStatus.SUCCESSFUL: "green", RefundStatus.FAILED: "red"}
 
@@ -64,10 +64,12 @@ def create(
 def show(business_id: str, reference: str, as_json: bool) -> None:
     """Show a refund."""
 
-    async def run(deps: PaymentDeps, _: Clock) -> RefundView:
-        return await commands.get(deps.db, business_id, reference)
+    async def run(deps: PaymentDeps, _: Clock) -> tuple[RefundView, list[Leg]]:
+        view = await commands.get(deps.db, business_id, reference)
+        async with deps.db.connection() as tx:
+            return view, await store.list_legs(tx, business_id, view.refund.id)
 
-    view = with_payment_deps(run)
+    view, legs = with_payment_deps(run)
     if as_json:
         print_record(wire.record_of(view))
         return
@@ -80,6 +82,8 @@ def show(business_id: str, reference: str, as_json: bool) -> None:
             out.print(f"[dim]{label:<9}[/] {plain(text)}")
     if record.failure:
         out.print(f"[dim]failed[/]    {record.failure.value}, {record.amount - record.refunded} is back in the wallet")
+    for leg in legs:
+        out.print(f"[dim]part[/]      {leg.reference}  {_status(leg.status)}  {leg.amount} by {leg.rail}")
 
 
 @refund.command()
@@ -90,6 +94,23 @@ def show(business_id: str, reference: str, as_json: bool) -> None:
 def ask(business_id: str, reference: str, rail: str) -> None:
     """Ask the rail about a refund at once. PART is the reference of one of its parts, such as REFUND-1."""
     ask_at_once("refund", business_id, reference, rail=rail)
+
+
+@refund.command()
+@click.argument("business_id")
+@click.argument("reference", metavar="PART")
+@click.option("--paid/--not-paid", "is_paid", required=True, default=None,
+              help="Whether the payer has the money; if not, it goes back to the merchant's wallet.")  # fmt: skip
+@click.option("--note", required=True, metavar="TEXT", help="How you know; kept in the audit trail.")
+@by_option
+@reports_errors
+def end(business_id: str, reference: str, is_paid: bool, note: str, by: str | None) -> None:
+    """End a refund by hand, after you have asked its rail or bank: nothing else will tell how it ended. PART is the
+    reference of one of its parts, such as REFUND-1."""
+    wanted = RefundEndArguments(is_paid=is_paid)
+    act_or_propose(known("refund.end", business_id, reference, why=words("--note", note), arguments=wanted), by=by)
+    how = "is done" if is_paid else "has failed; its amount is back in the wallet"
+    out.print(f"[green]✓[/] {plain(reference)} {how}.")
 
 
 @refund.command(name="list")

@@ -31,7 +31,7 @@ from tidegate.rail.deps import PaymentDeps
 from tidegate.staff.permission import StaffPermission
 from tidegate.staff_approval import commands as staff_approvals
 from tidegate.staff_approval import rate_file
-from tidegate.staff_approval.arguments import RateArguments
+from tidegate.staff_approval.arguments import RateArguments, RefundEndArguments
 
 PAGE = 100
 # With room for the other fields.
@@ -91,6 +91,15 @@ class RailPages:
         path = visitor.request.path
         try:
             return await propose(self.shell, visitor, "return.end", path["business"], path["reference"])
+        except (Invalid, ChangedElsewhere, Conflict) as wrong:
+            return await self._stuck(visitor, wrong)
+
+    async def end_refund(self, visitor: ConsoleVisitor) -> Html:
+        path = visitor.request.path
+        try:
+            return await propose(
+                self.shell, visitor, "refund.end", path["business"], path["reference"], arguments=refund_end_in(visitor)
+            )
         except (Invalid, ChangedElsewhere, Conflict) as wrong:
             return await self._stuck(visitor, wrong)
 
@@ -172,6 +181,13 @@ class RailPages:
                 StaffPermission.PROPOSE,
                 self.end_return,
             ),
+            ConsoleRoute(
+                "POST",
+                "/stuck/refund/{business}/{reference}/end",
+                "endRefund",
+                StaffPermission.PROPOSE,
+                self.end_refund,
+            ),
             ConsoleRoute("POST", "/rails/{rail}/pause", "pauseRail", StaffPermission.SUSPEND, self.pause),
             ConsoleRoute("POST", "/rails/{rail}/resume", "resumeRail", StaffPermission.PROPOSE, self.resume),
             ConsoleRoute("GET", "/rates", "showRates", StaffPermission.SEE, self.show_rates),
@@ -185,6 +201,13 @@ class RailPages:
                 upload_bytes_max=RATE_FILE_BYTES_MAX,
             ),
         ]
+
+
+def refund_end_in(visitor: ConsoleVisitor) -> RefundEndArguments:
+    outcome = visitor.form.get("outcome", "")
+    if outcome not in ("paid", "not-paid"):
+        raise Invalid(Problem("outcome", "Choose whether the payer has the money."))
+    return RefundEndArguments(is_paid=outcome == "paid")
 
 
 def rate_in(visitor: ConsoleVisitor) -> RateArguments:

@@ -148,9 +148,19 @@ async def _money(tx: Tx, now: datetime) -> AsyncIterator[Finding]:
     forgotten = await money_store.list_forgotten(tx, now - FORGOTTEN_AFTER)
     yield _nothing("sessions", forgotten, "no payment outlives its session", "is `tidegate worker` running?")
     quarantined = await money_store.list_quarantined(tx)
-    yield _nothing("quarantine", quarantined, "no rail contradicts itself", "ask the rail which notification is right")
+    yield _nothing(
+        "quarantine",
+        quarantined,
+        "no rail contradicts itself",
+        "ask the rail which is right, then `tidegate quarantine close`, or `refund end` where it is a refund's",
+    )
     failed = await rail_store.list_failed_returns(tx)
-    yield _nothing("failed returns", failed, "every return is under way or done", "pay it back by another way")
+    yield _nothing(
+        "failed returns",
+        failed,
+        "every return is under way or done",
+        "pay it back by another way, then `tidegate return end`",
+    )
     disputes = await rail_store.list_open_disputes(tx)
     # The answer is given at the rail.
     yield Finding("disputes", True, "; ".join(disputes) or "no payment is disputed")

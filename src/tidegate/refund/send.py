@@ -81,7 +81,12 @@ async def _alert(tx: Tx, leg: Leg, state: Succeeded, now: datetime) -> None:
     """It is not ended: neither amount is known to be right, and an operator asks the rail."""
     why = f"{state.amount} was paid for the refund {leg.reference}, which is of {leg.amount}"
     log.error("a rail paid another amount than was asked for", rail=leg.rail, why=why)
-    await notification_store.quarantine(tx, leg.rail, "refund-" + leg.reference, why=why, now=now)
+    await notification_store.quarantine(tx, leg.rail, contradiction_id(leg), why=why, now=now)
+
+
+def contradiction_id(leg: Leg) -> str:
+    """As the quarantine lists it."""
+    return "refund-" + leg.reference
 
 
 def _ended(leg: Leg, state: Succeeded | Failed) -> Leg:
@@ -93,18 +98,23 @@ def _ended(leg: Leg, state: Succeeded | Failed) -> Leg:
 async def _end(
     deps: PaymentDeps, lease: Lease, refund_id: int, leg: Leg, *, state: Succeeded | Failed, now: datetime
 ) -> None:
-    """Writes in one transaction: the leg's outcome, its journal and, after the last leg, the refund's outcome."""
-    business_id = lease.business_id
+    sent_as = state.transaction_id if isinstance(state, Succeeded) else None
     async with leased_work.writing(deps.db, lease) as tx:
-        key = await subject_store.find_key_of(tx, business_id, refund_id)
-        await subject_store.lock(tx, key)
-        refund = await store.lock(tx, business_id, refund_id)
-        sent_as = state.transaction_id if isinstance(state, Succeeded) else None
-        if not await store.end_leg(tx, business_id, leg, sent_as=sent_as, now=now):
-            return
-        await ledger.post(tx, business_id, _journal(refund, leg, now), now)
-        await _complete(tx, refund, key, now)
-    deps.db.notify(EVENT_CHANNEL)
+        is_ended = await end_leg(tx, lease.business_id, refund_id, leg, sent_as=sent_as, now=now)
+    if is_ended:
+        deps.db.notify(EVENT_CHANNEL)
+
+
+async def end_leg(tx: Tx, business_id: str, refund_id: int, leg: Leg, *, sent_as: str | None, now: datetime) -> bool:
+    """Writes the leg's outcome, its journal and, after the last leg, the refund's outcome. False when it had ended."""
+    key = await subject_store.find_key_of(tx, business_id, refund_id)
+    await subject_store.lock(tx, key)
+    refund = await store.lock(tx, business_id, refund_id)
+    if not await store.end_leg(tx, business_id, leg, sent_as=sent_as, now=now):
+        return False
+    await ledger.post(tx, business_id, _journal(refund, leg, now), now)
+    await _complete(tx, refund, key, now)
+    return True
 
 
 def _journal(refund: Refund, leg: Leg, now: datetime) -> Journal:

@@ -103,6 +103,15 @@ async def find_to_poll(tx: Tx, business_id: str, reference: str, now: datetime) 
     return (row["refund_id"], row["polls"], leg_of(row)) if row else None
 
 
+async def find_open_leg(tx: Tx, business_id: str, reference: str) -> tuple[int, Leg] | None:
+    """Its refund's id, and the leg; None when it has ended."""
+    row = await tx.fetchrow(
+        "SELECT * FROM refund_leg WHERE business_id = $1 AND reference = $2 AND status = 'processing'",
+        business_id, reference,
+    )  # fmt: skip
+    return (row["refund_id"], leg_of(row)) if row else None
+
+
 async def poll_now(tx: Tx, business_id: str, reference: str, *, rail: str, now: datetime) -> bool:
     """Polls for it at once, unless it has ended. False when the rail has no such refund."""
     done = await tx.fetchval(

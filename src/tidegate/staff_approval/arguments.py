@@ -142,6 +142,12 @@ class OperatorRefund(msgspec.Struct, frozen=True, kw_only=True):
     rate: RefundRate | None = None
 
 
+class RefundEndArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether the payer has the money, as the operator found out at the rail."""
+
+    is_paid: bool
+
+
 def percent_of(basis_points: int) -> str:
     return f"{basis_points // 100}.{basis_points % 100:02d} %"
 
@@ -180,6 +186,11 @@ def import_words(wanted: ImportArguments) -> str:
 def refund_words(wanted: OperatorRefund) -> str:
     at = f" at {_RATES[wanted.rate]}" if wanted.rate else ""
     return f"Refund {'what remains' if wanted.amount is None else wanted.amount}{at} for the merchant"
+
+
+def refund_end_words(wanted: RefundEndArguments) -> str:
+    how = "the payer has the money" if wanted.is_paid else "it was not paid, and goes back to the merchant's wallet"
+    return f"End a refund by hand: {how}"
 
 
 def payout_words(wanted: PayoutArguments) -> str:

@@ -7,6 +7,7 @@ from tidegate.bank_file import payout as payouts
 from tidegate.collection import review, set_rate
 from tidegate.collection.rate import Rate
 from tidegate.intake import quarantine, returns, suspense
+from tidegate.intake import refunds as intake_refunds
 from tidegate.rail import pause
 from tidegate.refund import commands as refunds
 from tidegate.refund.commands import ChosenRate
@@ -18,6 +19,7 @@ from tidegate.staff_approval.arguments import (
     OperatorRefund,
     PayoutArguments,
     RateArguments,
+    RefundEndArguments,
     TakeBackArguments,
 )
 from tidegate.staff_approval.model import StaffCommandRun
@@ -72,6 +74,12 @@ async def close_quarantine(run: StaffCommandRun, _: NoArguments) -> object:
 
 async def end_return(run: StaffCommandRun, _: NoArguments) -> object:
     return await returns.end_by_hand(run.deps.payment, run.business_id, run.subject, note=run.note, **run.common)
+
+
+async def end_refund(run: StaffCommandRun, wanted: RefundEndArguments) -> object:
+    return await intake_refunds.end_by_hand(
+        run.deps.payment, run.business_id, run.subject, is_paid=wanted.is_paid, note=run.note, **run.common
+    )
 
 
 async def pay(run: StaffCommandRun, _: PayoutArguments) -> object:

@@ -134,6 +134,17 @@ async def version_of_return(tx: Tx, business_id: str, reference: str) -> int | N
     return found
 
 
+async def version_of_refund_leg(tx: Tx, business_id: str, reference: str) -> int | None:
+    found: int | None = await tx.fetchval(
+        """
+        SELECT CASE WHEN status = 'processing' THEN 0 ELSE 1 END FROM refund_leg
+         WHERE business_id = $1 AND reference = $2
+        """,
+        business_id, reference,
+    )  # fmt: skip
+    return found
+
+
 async def version_of_payout(tx: Tx, business_id: str, reference: str) -> int | None:
     """Of its state and of where it goes."""
     found: int | None = await tx.fetchval(

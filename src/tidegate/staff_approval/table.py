@@ -78,6 +78,10 @@ STAFF_COMMANDS: dict[str, StaffCommand] = {
         NoArguments, store.version_of_return, money.end_return,
         lambda _: "End a return by hand: it was paid back by another way", lambda _: "/stuck",
     ),
+    "refund.end": StaffCommand(
+        arguments.RefundEndArguments, store.version_of_refund_leg, money.end_refund, arguments.refund_end_words,
+        lambda _: "/stuck",
+    ),
     "bank.pay": StaffCommand(
         arguments.PayoutArguments, store.version_of_payout, money.pay, arguments.payout_words, _payout_page
     ),

@@ -1,0 +1,103 @@
+"""A refund that no rail ends is ended by an operator, with another's approval: once, with its booking and its event."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from build import Checkout
+from checkout.paying import card
+from cli.operating import Operator
+from conftest import MakeCheckout, check_books
+from refund.test_refund_effects import begin, events_of
+from tidegate.audit.model import Actor
+from tidegate.core.errors import NotFound
+from tidegate.intake import refunds
+from tidegate.refund import send
+from tidegate.runtime import Runtime
+
+ADA = Actor("staff/ada")
+
+
+@pytest.fixture
+async def paid(new_checkout: MakeCheckout) -> Checkout:
+    checkout = await new_checkout()
+    assert (await checkout.charge(card())).status_code == 200
+    return checkout
+
+
+@pytest.fixture
+def command_line(database_url: str, tmp_path: Path) -> Operator:
+    return Operator(database_url, tmp_path)
+
+
+async def wallet(admin: Any, business_id: str) -> tuple[int, int]:
+    row = await admin.fetchrow("SELECT balance_minor, locked_minor FROM wallet WHERE business_id = $1", business_id)
+    return row["balance_minor"], row["locked_minor"]
+
+
+@pytest.mark.parametrize("status", ["successful", "failed"])
+async def test_it_ends_as_the_operator_found_out(
+    paid: Checkout, runtime: Runtime, admin: Any, command_line: Operator, status: str
+) -> None:
+    choice, journal = {"successful": ("--paid", "refund_done"), "failed": ("--not-paid", "refund_failed")}[status]
+    business_id = paid.shop.business_id
+    before = await wallet(admin, business_id)
+    reference = await begin(paid, amount=10)
+    asked_for = await wallet(admin, business_id)
+    end = ("refund", "end", business_id, f"{reference}-1", choice, "--note", "their desk says so, case 4711")
+    await command_line.said(*end)
+    shown = await command_line.said("refund", "show", business_id, reference)
+    assert f"{reference}-1  {status}" in shown
+    [(name, data)] = await events_of(admin, business_id)
+    assert (name, data["reference"]) == (f"refund.{status}", reference)
+    assert await admin.fetchval("SELECT count(*) FROM journal WHERE kind = $1", journal) == 1
+    assert (await wallet(admin, business_id) == before) is (status == "failed")
+    assert (await wallet(admin, business_id))[1] == 0 <= asked_for[1]
+    details = await admin.fetchval("SELECT details::text FROM audit WHERE action = 'refund.ended'")
+    assert "case 4711" in details
+    # The rail is asked no more, and a second end changes nothing.
+    await paid.let_pass("1h")
+    assert "has ended" in await command_line.refused(*end)
+    assert await admin.fetchval("SELECT count(*) FROM sandbox_payout") == 0
+    await check_books(runtime)
+
+
+async def test_by_hand_and_by_the_rail_at_once_it_ends_once(paid: Checkout, runtime: Runtime, admin: Any) -> None:
+    references = [await begin(paid, amount=1 + n) for n in range(6)]
+    await paid.tick()
+    # Without a round of the worker, which comes with the operator.
+    await paid.shop.client.post("/sandbox/clock", json={"advance": "10s"}, headers={"api-key": paid.shop.secret_key})
+
+    async def by_hand(reference: str) -> None:
+        with suppress(NotFound):
+            await refunds.end_by_hand(
+                runtime.deps, paid.shop.business_id, f"{reference}-1", is_paid=False, note="no answer", by=ADA,
+                now=runtime.clock.now_of(paid.shop.business_id),
+            )  # fmt: skip
+
+    await asyncio.gather(send.poll_rails(runtime.deps, runtime.clock), *map(by_hand, references))
+    assert await admin.fetchval("SELECT count(*) FROM refund WHERE status <> 'processing'") == len(references)
+    ended = "SELECT count(*) FROM journal WHERE kind IN ('refund_done', 'refund_failed')"
+    assert await admin.fetchval(ended) == len(references)
+    assert len(await events_of(admin, paid.shop.business_id)) == len(references)
+    await check_books(runtime)
+
+
+async def test_what_the_rail_was_in_contradiction_about_is_closed_with_it(
+    paid: Checkout, runtime: Runtime, admin: Any, command_line: Operator
+) -> None:
+    reference = await begin(paid, amount=10)
+    await paid.tick()
+    await admin.execute("UPDATE sandbox_payout SET amount_minor = amount_minor - 1")
+    await paid.let_pass("10s")
+    [notice] = await command_line.json("quarantine", "list")
+    assert notice["id"] == f"refund-{reference}-1"
+    end = ("refund", "end", paid.shop.business_id, f"{reference}-1", "--paid", "--note", "the rest was sent by hand")
+    await command_line.said(*end)
+    assert await command_line.json("quarantine", "list") == []
+    await check_books(runtime)
