@@ -34,10 +34,13 @@ final class Tidegate
         ?string $baseUrl = null,
         private readonly float $timeoutS = 30.0,
     ) {
-        $this->secretKey = $secretKey ?? self::given('TIDEGATE_SECRET_KEY');
-        $this->publicKey = $publicKey ?? (getenv('TIDEGATE_PUBLIC_KEY') ?: '');
-        $this->businessId = $businessId ?? (getenv('TIDEGATE_BUSINESS_ID') ?: '');
-        $this->baseUrl = rtrim($baseUrl ?? self::given('TIDEGATE_URL'), '/');
+        $this->secretKey = trim($secretKey ?? self::given('TIDEGATE_SECRET_KEY'));
+        $this->publicKey = trim($publicKey ?? (getenv('TIDEGATE_PUBLIC_KEY') ?: ''));
+        $this->businessId = trim($businessId ?? (getenv('TIDEGATE_BUSINESS_ID') ?: ''));
+        $this->baseUrl = rtrim(trim($baseUrl ?? self::given('TIDEGATE_URL')), '/');
+        if ($this->secretKey === '') {
+            throw new InvalidArgumentException('the secret key is empty');
+        }
         if (str_starts_with($this->secretKey, 'sk_live_') && !str_starts_with($this->baseUrl, 'https://')) {
             throw new InvalidArgumentException('a live key is sent over https only');
         }

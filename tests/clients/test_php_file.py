@@ -18,7 +18,7 @@ PROGRAM = """<?php
 require_once getenv('FILE');
 [$secret, $public, $business, $order] = json_decode(getenv('GIVEN'), true);
 $said = [];
-$tidegate = new Tidegate($secret, $public, $business, getenv('ADDRESS') . '/');
+$tidegate = new Tidegate(" $secret\\n", $public, $business, getenv('ADDRESS') . '/');
 $said['first'] = $tidegate->post('/checkout/payments', $order);
 foreach (['same' => $order, 'other' => ['amount' => 1] + $order, 'empty' => []] as $name => $body) {
     try {
@@ -28,7 +28,8 @@ foreach (['same' => $order, 'other' => ['amount' => 1] + $order, 'empty' => []] 
     }
 }
 $said['shown'] = print_r($tidegate, true);
-foreach (['sk_live_x' => getenv('ADDRESS'), $secret => 'http://127.0.0.1:1'] as $key => $address) {
+$keys = ['sk_live_x' => getenv('ADDRESS'), $secret => 'http://127.0.0.1:1', ' ' => getenv('ADDRESS')];
+foreach ($keys as $key => $address) {
     try {
         (new Tidegate($key, $public, $business, $address))->get('/wallets');
     } catch (Exception $error) {
@@ -57,6 +58,7 @@ async def test_refusals_are_errors_and_keys_stay_hidden(shop: Shop, base_url: st
     assert shop.secret_key not in said["shown"]
     assert said["refused"][0] == "a live key is sent over https only"
     assert said["refused"][1].startswith("no answer from http://127.0.0.1:1")
+    assert said["refused"][2] == "the secret key is empty"
 
 
 READS = """require getenv('FILE');

@@ -304,6 +304,7 @@ async def test_machines_find_every_page() -> None:
     index = (await get("/llms.txt")).text
     missing = [head.path for head in SITE.heads if head.group and f"{BASE_URL}{head.markdown_path}" not in index]
     assert missing == []
+    assert "/docs/changelog.md): " in index
     whole = (await get("/llms-full.txt")).text
     assert all(f"# {head.title}" in whole for head in SITE.heads)
 

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from tidegate.docs.markdown import LinkTo
 from tidegate.docs.page import PageContent, PageHead
 from tidegate.docs.search import SearchEntry
-from tidegate.docs.site import AREAS, DocsSite
+from tidegate.docs.site import AREAS, CHANGELOG, DocsSite
 from tidegate.infra.http.operation import encode
 
 KEYS_PATH = "/docs/keys"
@@ -61,7 +61,8 @@ class DocsRenderer:
 
     def llms(self, link: LinkTo) -> str:
         areas = [(name, self.site.navigation(name)) for name in ("Guides", "Testing", "Reference")]
-        return self.site.render("llms.txt.md", site=self.site, areas=areas, link=link)
+        changelog = next(head for head in self.site.heads if head.path == CHANGELOG)
+        return self.site.render("llms.txt.md", site=self.site, areas=areas, changelog=changelog, link=link)
 
     def llms_full(self) -> str:
         return "\n\n---\n\n".join(self.site.markdown(head.path) for head in self.site.heads)
