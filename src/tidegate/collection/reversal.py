@@ -8,7 +8,7 @@ from functools import partial
 import msgspec
 import structlog
 
-from tidegate.collection import event, reversal_store, store
+from tidegate.collection import event, return_confirmation, reversal_store, store
 from tidegate.collection.model import Collection, CollectionChange, CollectionStatus, Credited
 from tidegate.collection.reason import InflowReason
 from tidegate.collection.reversal_store import InflowReversal
@@ -22,6 +22,8 @@ from tidegate.ledger import postings
 from tidegate.ledger import store as ledger
 from tidegate.ledger.model import Conversion, Journal
 from tidegate.rail import notification_store
+from tidegate.rail.bankfiles import store as bank_store
+from tidegate.rail.bankfiles.rail import NAME as BANKFILES
 from tidegate.rail.deps import PaymentDeps
 from tidegate.rail.event import CreditReversed
 from tidegate.rail.notification import DuplicateNotification, NotificationRef
@@ -84,6 +86,8 @@ async def _apply_in(tx: Tx, reversal: InflowReversal, now: datetime) -> bool:
     if collection.amount != reversal.amount:
         await _alert(tx, reversal, now)
         return True
+    if await _ends_return(tx, reversal, now):
+        return True
     if collection.status is CollectionStatus.REVERSED:
         # It was also returned, so the bank has the money twice: booked, and an operator must reclaim it.
         await _alert(tx, reversal, now)
@@ -93,6 +97,17 @@ async def _apply_in(tx: Tx, reversal: InflowReversal, now: datetime) -> bool:
     held = await reversal_store.lock_wallet(tx, collection)
     await store.change(tx, _undone(collection, held, now))
     return True
+
+
+async def _ends_return(tx: Tx, reversal: InflowReversal, now: datetime) -> bool:
+    """The bank itself has sent back what a file of ours was still to return. False when that may have left too."""
+    sent_back = reversal.collection.sent_back
+    if reversal.rail != BANKFILES or sent_back is None or sent_back.confirmed_at is not None:
+        return False
+    why = "the bank has taken back the credit that it would return"
+    if not await bank_store.withdraw_payout(tx, reversal.collection.business_id, sent_back.reference, why=why):
+        return False
+    return await return_confirmation.confirm_in(tx, reversal.collection, sent_as=f"reversal/{reversal.id}", now=now)
 
 
 async def _alert(tx: Tx, reversal: InflowReversal, now: datetime) -> None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 
-import msgspec
 import structlog
 
-from tidegate.collection import decide, event, store
+from tidegate.collection import decide, store
 from tidegate.collection.model import AccountSnapshot, Collection, CollectionChange
 from tidegate.core.errors import Unavailable
-from tidegate.infra.db import StaleChange, Tx
-from tidegate.ledger import postings
+from tidegate.infra.db import StaleChange
 from tidegate.rail.deps import PaymentDeps
 from tidegate.rail.event import MoneyArrived
 from tidegate.rail.notification import DuplicateNotification, NotificationRef
@@ -53,20 +51,3 @@ def _tell(deps: PaymentDeps, change: CollectionChange) -> None:
     collection = change.collection
     log.warning("an inflow was not credited", reference=collection.reference, status=collection.status.value,
                 why=collection.reason)  # fmt: skip
-
-
-async def confirm_return(deps: PaymentDeps, collection: Collection, *, sent_as: str, now: datetime) -> bool:
-    """The rail has confirmed the return. False when it was confirmed before."""
-    async with deps.db.connection() as tx:
-        is_new = await confirm_return_in(tx, collection, sent_as=sent_as, now=now)
-    if is_new:
-        deps.db.notify(EVENT_CHANNEL)
-    return is_new
-
-
-async def confirm_return_in(tx: Tx, collection: Collection, *, sent_as: str, now: datetime) -> bool:
-    assert collection.sent_back is not None
-    sent_back = msgspec.structs.replace(collection.sent_back, confirmed_at=now)
-    after = msgspec.structs.replace(collection, sent_back=sent_back, updated_at=now)
-    journal = postings.return_done(cause=sent_back.reference, returned=after.amount, event_at=now)
-    return await store.confirm_return(tx, after, journal, event.collection_returned(after), sent_as=sent_as, now=now)

@@ -8,7 +8,7 @@ import structlog
 
 from tidegate.audit import store as audit
 from tidegate.audit.model import Actor
-from tidegate.collection import settle as inflow
+from tidegate.collection import return_confirmation
 from tidegate.collection import store as collection_store
 from tidegate.core.clock import Clock
 from tidegate.core.errors import NotFound
@@ -52,7 +52,7 @@ async def confirm(
     if known is None:
         return False
     if collection is not None:
-        await inflow.confirm_return(deps, collection, sent_as=sent_as, now=now)
+        await return_confirmation.confirm(deps, collection, sent_as=sent_as, now=now)
         return True
     journal = postings.return_done(cause=reference, returned=known.amount, event_at=now)
     async with deps.db.connection() as tx:
@@ -75,7 +75,7 @@ async def end_by_hand(
         if known.collection_id is not None:
             collection = await collection_store.find_by_id(tx, business_id, known.collection_id)
             assert collection is not None
-            await inflow.confirm_return_in(tx, collection, sent_as=sent_as, now=now)
+            await return_confirmation.confirm_in(tx, collection, sent_as=sent_as, now=now)
         else:
             journal = postings.return_done(cause=reference, returned=known.amount, event_at=now)
             await store.confirm(tx, business_id, reference, journal, sent_as=sent_as, now=now)

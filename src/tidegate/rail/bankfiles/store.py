@@ -150,6 +150,17 @@ async def close_payout(tx: Tx, business_id: str, reference: str, *, why: str) ->
     )  # fmt: skip
 
 
+async def withdraw_payout(tx: Tx, business_id: str, reference: str, *, why: str) -> bool:
+    """It is not to be paid any more. False when it may have left."""
+    status = await tx.fetchval(
+        "SELECT status FROM bank_payout WHERE business_id = $1 AND reference = $2 FOR UPDATE", business_id, reference
+    )
+    if status in ("exported", "done"):
+        return False
+    await close_payout(tx, business_id, reference, why=why)
+    return True
+
+
 async def find_payout(tx: Tx, business_id: str, reference: str) -> BankPayout | None:
     row = await tx.fetchrow(
         "SELECT status, reason, sent_as FROM bank_payout WHERE business_id = $1 AND reference = $2",
