@@ -690,6 +690,17 @@ async def test_a_dispute_that_is_won_takes_nothing(world: PaystackWorld) -> None
     assert won.status is DisputeStatus.WON
 
 
+@pytest.mark.parametrize("resolution", [None, "", "settled-elsewhere"])
+async def test_a_dispute_without_a_known_resolution_is_not_guessed(
+    world: PaystackWorld, resolution: str | None
+) -> None:
+    payment = world.service.find((await paid(world)).transaction_id)
+    assert payment is not None
+    world.service.resolve(world.service.dispute(payment), resolution)  # type: ignore[arg-type]
+    with pytest.raises(NotificationUnreadable, match="its resolution is"):
+        await world.told("charge.dispute.resolve")
+
+
 async def test_its_list_has_what_came_and_what_went(world: PaystackWorld) -> None:
     transaction = await paid(world)
     money = refund_of(world, transaction, 40_00)

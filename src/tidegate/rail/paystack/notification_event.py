@@ -20,7 +20,8 @@ from tidegate.rail.paystack.signed_notification import PaystackNotification
 from tidegate.rail.paystack.wire import PaystackUnreadable
 
 DISPUTE = "charge.dispute."
-_DISPUTE_ENDS = {"declined": DisputeStatus.WON}
+# By whom it was accepted: the merchant, or Paystack after the time for an answer.
+_ACCEPTED = "-accepted"
 
 log = structlog.get_logger("paystack")
 
@@ -82,7 +83,7 @@ def _dispute(notification: PaystackNotification) -> list[Notification]:
     amount = wire.money(found.refund_amount or found.transaction.amount, found.currency or found.transaction.currency)
     status = DisputeStatus.OPEN
     if notification.event == DISPUTE + "resolve":
-        status = _DISPUTE_ENDS.get(found.resolution or "", DisputeStatus.LOST)
+        status = _dispute_end(found.resolution or "")
     reason = f"{found.category or 'dispute'} {found.resolution or found.status or ''}".strip()
     changed = DisputeChanged(
         dispute_id=dispute_id, transaction_id=transaction_id, amount=amount, status=status,
@@ -100,3 +101,12 @@ def _dispute(notification: PaystackNotification) -> list[Notification]:
             )
         )
     return [Notification(id=f"{notification.id}:{number}", event=event) for number, event in enumerate(events)]
+
+
+def _dispute_end(resolution: str) -> DisputeStatus:
+    """Anything else is for an operator: a guess would take money from a merchant, or give it."""
+    if resolution == "declined":
+        return DisputeStatus.WON
+    if resolution.endswith(_ACCEPTED):
+        return DisputeStatus.LOST
+    raise PaystackUnreadable(f"its resolution is {resolution[:50]!r}")
