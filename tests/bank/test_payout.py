@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from conftest import check_books
 from tidegate.bank_file import payout as payouts
 from tidegate.bank_file import payout_store
 from tidegate.bank_file.payout_store import ProposedPayout
-from tidegate.core.errors import Conflict
+from tidegate.core.errors import Conflict, NotFound
 from tidegate.core.money import Currency
 from tidegate.emulator.bank.pain import answer_to
 from tidegate.intake import returns
@@ -321,3 +323,35 @@ async def test_a_return_in_a_file_at_the_bank_stays_open_when_the_bank_takes_the
     # It may be paid twice: an operator asks the bank.
     quarantined = "UPDATE notification SET state = 'done' WHERE state = 'quarantined' RETURNING note"
     assert "was reversed, which is reversed" in await bank.admin.fetchval(quarantined)
+
+
+async def test_approval_export_and_the_end_by_hand_at_once_pay_each_return_at_most_once(bank: BankWorld) -> None:
+    number = await bank.account()
+    await bank.bring(
+        camt_file(*(entry(destination=number, payee_name=OTHER_NAME, reference=f"IN-{n}") for n in range(8)))
+    )
+    await bank.work()
+    made = await listed(bank)
+    for payout in made[::2]:
+        await approved(bank, payout)
+
+    async def tried(work: Awaitable[object]) -> None:
+        with suppress(Conflict, NotFound):
+            await work
+
+    written: list[Path] = []
+    await asyncio.gather(
+        *(tried(approved(bank, payout)) for payout in made),
+        *(tried(ended_by_hand(bank, payout)) for payout in made[:4]),
+        *(
+            payouts.export(bank.deps, bank.settings, by="bisi", now=bank.now, on_written=lambda p, _: written.append(p))
+            for _ in range(3)
+        ),
+    )
+    paid_for = [id_ for path in written for id_ in text(path.read_bytes(), "EndToEndId")]
+    assert len(paid_for) == len(set(paid_for))
+    # Those that ended before the export are in no file; those that ended after it are closed.
+    assert {one.status for one in await listed(bank) if one.reference in {p.reference for p in made[:4]}} == {
+        "rejected"
+    }
+    assert await bank.admin.fetchval("SELECT count(*) FROM money_return WHERE status = 'confirmed'") == 4

@@ -125,18 +125,22 @@ async def _lock_to_export(tx: Tx, account_number: str) -> list[ProposedPayout]:
 async def write_files(
     db: Database, settings: BankFilesSettings, *, now: datetime, on_written: Callable[[Path, int], None]
 ) -> None:
+    """Each by one process: a file that was sent to the bank already must not appear again."""
     async with db.connection() as tx:
-        files = await payout_store.list_unwritten(tx)
-    for file in files:
-        path = settings.folder / "out" / f"{file.id}.xml"
-        try:
-            _write(path, file.content)
-        except OSError as error:
-            raise Conflict(
-                f"{path} cannot be written: {error.strerror}. Nothing is lost: see to it that it can be, and run "
-                "`tidegate bank payout export` again"
-            ) from error
-        async with db.connection() as tx:
+        unwritten = await payout_store.list_unwritten(tx)
+    for export_id in unwritten:
+        path = settings.folder / "out" / f"{export_id}.xml"
+        async with db.transaction() as tx:
+            file = await payout_store.lock_unwritten(tx, export_id)
+            if file is None:
+                continue
+            try:
+                _write(path, file.content)
+            except OSError as error:
+                raise Conflict(
+                    f"{path} cannot be written: {error.strerror}. Nothing is lost: see to it that it can be, and run "
+                    "`tidegate bank payout export` again"
+                ) from error
             await payout_store.mark_written(tx, file.id, now=now)
         on_written(path, file.payment_count)
 

@@ -173,11 +173,18 @@ async def insert_export(
     )  # fmt: skip
 
 
-async def list_unwritten(tx: Tx) -> list[ExportedFile]:
-    rows = await tx.fetch(
-        "SELECT id, content, payment_count FROM bank_export WHERE written_at IS NULL ORDER BY made_at LIMIT 100"
+async def list_unwritten(tx: Tx) -> list[str]:
+    """Ids, the oldest first."""
+    rows = await tx.fetch("SELECT id FROM bank_export WHERE written_at IS NULL ORDER BY made_at LIMIT 100")
+    return [row["id"] for row in rows]
+
+
+async def lock_unwritten(tx: Tx, export_id: str) -> ExportedFile | None:
+    """None when another process has written it."""
+    row = await tx.fetchrow(
+        "SELECT id, content, payment_count FROM bank_export WHERE id = $1 AND written_at IS NULL FOR UPDATE", export_id
     )
-    return [ExportedFile(id=row["id"], content=row["content"], payment_count=row["payment_count"]) for row in rows]
+    return ExportedFile(id=row["id"], content=row["content"], payment_count=row["payment_count"]) if row else None
 
 
 async def mark_written(tx: Tx, export_id: str, *, now: datetime) -> None:
