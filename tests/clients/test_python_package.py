@@ -83,3 +83,31 @@ async def test_the_readme_runs_with_the_installed_wheel(wheel: Path, shop: Shop,
     # The payment's link, its status, and what was answered to an event and to a forged one.
     assert f"{base_url}/pay/" in said
     assert said.split()[-4:] == ["initiated", "wrong_signature", "204", "401"]
+
+
+FIRST_USES = """
+import sys, threading
+import httpx2
+from tidegate_client import TidegateError, Tidegate
+sys.setswitchinterval(1e-6)
+BODY = b'{"status": true, "message": "", "data": {}}'
+answers = httpx2.MockTransport(lambda _: httpx2.Response(200, content=BODY))
+client = Tidegate("sk_test_x", "pk_test_x", "b", base_url="http://x", http_client=httpx2.Client(transport=answers))
+together = threading.Barrier(8)
+def use():
+    together.wait()
+    try:
+        client.payments.verify("x")
+    except TidegateError as error:
+        print(type(error).__name__)
+threads = [threading.Thread(target=use) for _ in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+
+
+def test_threads_may_use_it_for_the_first_time_at_once() -> None:
+    """What reads an answer is prepared at its first use, which crashed when several threads did so together."""
+    for _ in range(6):
+        said = run("-c", FIRST_USES, PYTHONPATH=str(CLIENT / "src"))
+        assert len(said.split()) == 8

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import Literal
 
 import pytest
-from playwright.async_api import Page, ViewportSize, expect
+from playwright.async_api import Page, Route, ViewportSize, expect
 
 from browser import PHONE
 from browser_axe import assert_accessible
@@ -78,6 +79,25 @@ async def test_search_finds_while_one_types(stage: Stage) -> None:
     await expect(first).to_contain_text("DUPLICATE_REFERENCE")
     await page.keyboard.press("Enter")
     await expect(page).to_have_url(re.compile("/docs/reference/errors#duplicate-reference$"))
+
+
+async def test_an_index_that_comes_late_is_searched_for_what_is_typed_by_then(stage: Stage) -> None:
+    page = await opened(stage, "/docs")
+    asked, may_come = [], asyncio.Event()
+
+    async def late(route: Route) -> None:
+        asked.append(route.request.url)
+        await may_come.wait()
+        await route.continue_()
+
+    address = await page.evaluate("new URL(document.body.dataset.search, location.href).href")
+    await page.route(address, late)
+    await page.keyboard.press("/")
+    await page.keyboard.type("duplicate")
+    await page.keyboard.type("_ref")
+    may_come.set()
+    await expect(page.locator(".results a").first).to_contain_text("DUPLICATE_REFERENCE")
+    assert len(asked) == 1
 
 
 @pytest.mark.parametrize("query", ["overpaid refunds", "varianceType", "status", "rotateSecret", "refrence", "amuont"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
 from decimal import Decimal
 from functools import cache
+from threading import Lock
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -100,19 +101,28 @@ class _Envelope(Model, Generic[T], kw_only=True):
     data: T
 
 
+# msgspec prepares a type at its first use, and crashes when two threads do that for the same one.
+_preparing = Lock()
+
+
+def _decoder(kind: Any, *, in_envelope: bool) -> msgspec.json.Decoder[Any]:
+    with _preparing:
+        return _prepared(kind, in_envelope)
+
+
 @cache
-def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(_Envelope[kind])
+def _prepared(kind: Any, in_envelope: bool) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(_Envelope[kind] if in_envelope else kind)
 
 
 def read_data(kind: Any, body: bytes, request_id: str | None) -> Any:
     """The data of an answer. Raises msgspec.DecodeError when it is no such record."""
-    return _with_raw(_decoder(kind).decode(body).data, decode_any(body)["data"], request_id)
+    return _with_raw(_decoder(kind, in_envelope=True).decode(body).data, decode_any(body)["data"], request_id)
 
 
 def read_model(kind: Any, body: bytes) -> Any:
     """A record that is not in an answer, such as an event. Raises msgspec.DecodeError."""
-    return _with_raw(msgspec.json.decode(body, type=kind), decode_any(body), None)
+    return _with_raw(_decoder(kind, in_envelope=False).decode(body), decode_any(body), None)
 
 
 def _with_raw(model: Any, raw: Any, request_id: str | None) -> Any:

@@ -52,7 +52,7 @@ def verify(
 
 def _read(raw: bytes, event_id: str) -> Event | UnknownEvent:
     try:
-        known = EVENT_TYPES.get(msgspec.json.decode(raw, type=UnknownEvent).event, UnknownEvent)
+        known = EVENT_TYPES.get(read_model(UnknownEvent, raw).event, UnknownEvent)
         event: Event | UnknownEvent
         try:
             event = read_model(known, raw)

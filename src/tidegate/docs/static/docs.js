@@ -57,7 +57,8 @@ document.querySelectorAll('input[name=lang]').forEach((input) => {
 const form = document.querySelector('.search');
 const field = form.querySelector('input');
 const results = form.querySelector('.results');
-let index = null;
+let index = [];
+let loading = null;
 form.hidden = false;
 
 const COMMON = new RegExp(
@@ -127,11 +128,14 @@ function ranked(wanted) {
   return found.sort((a, b) => b.score - a.score).map(({ entry }) => entry.shown);
 }
 async function search() {
+  // Loaded once; where that fails, the next letter tries again.
+  loading ??= loadIndex().catch(() => { loading = null; return null; });
+  const loaded = await loading;
+  if (!loaded) return;
+  index = loaded;
+  // Not what was typed when the loading began.
   const wanted = wordsOf(field.value).slice(0, 8);
-  results.replaceChildren();
   results.hidden = wanted.length === 0;
-  if (results.hidden) return;
-  index ??= await loadIndex();
   const found = ranked(wanted.map(corrected));
   results.replaceChildren(...found.slice(0, 12).map(([title, address, where]) => {
     const link = made('a', '', title);
