@@ -156,6 +156,7 @@ def _site_pages(settings: Settings, documentation: DocsSite | None, *, is_sandbo
         is_sandbox=is_sandbox,
         has_docs=settings.has_docs,
         operator_name=settings.operator_name,
+        operator_contact=settings.operator_contact,
         packages=[START_PACKAGE] if is_sandbox else [],
         suggest=Suggestions(documentation) if documentation else lambda _: None,
     )

@@ -99,6 +99,8 @@ class Settings:
     has_docs: bool = True
     # Of the company that runs the service, on its front page; empty for the program's.
     operator_name: str = ""
+    # Of that company, as a URI, for payers and merchants; on the front page.
+    operator_contact: str = ""
     # Contact in security.txt, as a URI.
     security_contact: str = ""
 
@@ -190,6 +192,7 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
         console_networks=_networks(read, "TIDEGATE_CONSOLE_NETWORKS"),
         has_docs=read.choice("TIDEGATE_DOCS", ["on", "off"], default="on" if mode is Mode.SANDBOX else "off") == "on",
         operator_name=read.line("TIDEGATE_OPERATOR_NAME", chars_max=OPERATOR_NAME_CHARS_MAX),
+        operator_contact=read.contact("TIDEGATE_OPERATOR_CONTACT"),
         security_contact=read.contact("TIDEGATE_SECURITY_CONTACT") or (SANDBOX_CONTACT if mode is Mode.SANDBOX else ""),
         **_payer_limits(read),
         card_declines_per_hour=read.number(

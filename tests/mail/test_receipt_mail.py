@@ -122,6 +122,22 @@ async def test_another_amount_that_was_accepted_has_a_receipt_that_says_so(
     assert sentence in text
 
 
+async def test_an_address_that_was_refused_for_good_gets_none_for_a_month(
+    new_checkout: MakeCheckout, runtime: Runtime, admin: Any
+) -> None:
+    first = await new_checkout(settings=ON)
+    await pay(first)
+    await write(runtime)
+    await admin.execute("UPDATE mail SET status = 'failed', failure = 'no such address', ended_at = now()")
+    await pay(await new_checkout(first.shop))
+    assert (await write(runtime)).done == 1
+    assert await mails(admin) == 1
+    await admin.execute("UPDATE mail SET ended_at = now() - interval '31 days'")
+    await pay(await new_checkout(first.shop))
+    await write(runtime)
+    assert await mails(admin) == 2
+
+
 async def test_a_payment_that_is_not_paid_has_none(new_checkout: MakeCheckout, admin: Any) -> None:
     checkout = await new_checkout(settings=ON)
     await pay(checkout, WITHOUT_MONEY)

@@ -129,17 +129,20 @@ BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
 
 @pytest.mark.parametrize(
-    ("name", "heading"),
+    ("name", "heading", "contact"),
     [
-        ("", "This is a payment service"),
-        ("Ada & Sons Payments", "This is the payment service of Ada &amp; Sons Payments"),
+        ("", "This is a payment service", ""),
+        ("Ada & Sons Payments", "This is the payment service of Ada &amp; Sons Payments", "mailto:help@ada.example"),
     ],
 )
-async def test_the_front_page_names_the_operator(live_url: str, name: str, heading: str) -> None:
-    settings = Settings(mode=Mode.LIVE, database_url=live_url, has_docs=False, operator_name=name)
+async def test_the_front_page_names_the_operator(live_url: str, name: str, heading: str, contact: str) -> None:
+    settings = Settings(
+        mode=Mode.LIVE, database_url=live_url, has_docs=False, operator_name=name, operator_contact=contact
+    )
     async with serving(settings) as (url, _), httpx.AsyncClient(base_url=url, headers=BROWSER, timeout=120) as browser:
         page = (await browser.get("/")).text
         assert f"<h1>{heading}</h1>" in page
+        assert ('<a href="mailto:help@ada.example">help@ada.example</a>' in page) is bool(contact)
         assert f"<title>{escape(name or 'Tidegate')}</title>" in page
         assert escape(name or "Tidegate") in (await browser.get("/nowhere")).text
 

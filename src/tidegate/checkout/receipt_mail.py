@@ -35,9 +35,11 @@ from tidegate.rail.deps import PaymentDeps
 
 WRITE = WorkKind(receipt_store.WRITE, receipt_store.list_due)
 WRITE_REFUND = WorkKind(receipt_store.WRITE_REFUND, receipt_store.list_refunds_due)
-# What people may send about one payment; a payer's mailbox is not theirs to fill.
-SENT_MAX = 5
-SENT_WITHIN = timedelta(days=1)
+# What people may send about one payment, besides what is sent by itself: a payer's mailbox is not theirs to fill.
+SENT_MAX = 3
+SENT_EVERY = timedelta(minutes=1)
+# An address that the mail server does not know is left alone for as long: to insist harms the sender's good name.
+REFUSED_FOR = timedelta(days=30)
 
 
 class ReceiptIssuer(NamedTuple):
@@ -76,6 +78,9 @@ async def _mail_if_wanted(
 ) -> Mail | None:
     if snapshot.payment.status is not PaymentStatus.SUCCESS or not snapshot.business.receipts_by_mail:
         return None
+    async with deps.db.connection() as tx:
+        if await _is_refused(tx, snapshot.payment, now):
+            return None
     issuer = ReceiptIssuer(deps.base_url, deps.names, deps.mode)
     return await compose(deps.db, snapshot, wanted.language, issuer=issuer, now=now, refunded=wanted.refunded)
 
@@ -84,13 +89,22 @@ async def send(tx: Tx, payment: Payment, mail: Mail, *, by: Actor, now: datetime
     """As a person asks for it. Raises Conflict."""
     if not await receipt_store.lock_recipient(tx, payment, mail.recipient):
         raise Conflict("the payer's data were erased, so there is no address to send a receipt to")
-    sent = await audit.count(tx, payment.business_id, "receipt.sent", payment.pay_code, since=now - SENT_WITHIN)
-    if sent >= SENT_MAX:
-        raise Conflict(f"this receipt was sent {SENT_MAX} times within a day; send it again tomorrow")
+    if await _is_refused(tx, payment, now):
+        raise Conflict(f"the mail server refused this address; it is tried again {REFUSED_FOR.days} days after that")
+    count = partial(audit.count, tx, payment.business_id, "receipt.sent", payment.pay_code)
+    if await count(since=payment.created_at) >= SENT_MAX:
+        raise Conflict(f"this receipt was sent {SENT_MAX} times already; give the payer the link to it instead")
+    if await count(since=now - SENT_EVERY):
+        raise Conflict("this receipt was sent within the last minute; wait a moment")
     await outbox.insert(tx, payment.business_id, mail, now=now)
     await audit.insert(
         tx, payment.business_id, by, action="receipt.sent", subject=payment.pay_code, details={}, now=now
     )
+
+
+async def _is_refused(tx: Tx, payment: Payment, now: datetime) -> bool:
+    recipient = payment.order.customer.email
+    return await outbox.was_refused(tx, payment.business_id, recipient, since=now - REFUSED_FOR)
 
 
 async def compose(

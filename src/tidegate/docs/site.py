@@ -225,7 +225,7 @@ class DocsSite:
         yield self._guide("reference/conventions", "Reference", group)
         errors = PageHead(
             api.ERRORS_PATH, "Errors", "Every errorType: its cause, what to do, and a body as it could be.",
-            "Reference", group, "plain.html",
+            "Reference", group,
         )  # fmt: skip
         yield _Page(errors, self._errors, self._error_headings)
         for name, members in self._groups.items():

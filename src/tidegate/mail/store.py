@@ -97,6 +97,18 @@ async def end(tx: Tx, mail: OutgoingMail, *, failure: str | None, is_kept: bool,
         )
 
 
+async def was_refused(tx: Tx, business_id: str, recipient: str, *, since: datetime) -> bool:
+    """Whether the mail server refused for good what was sent to this address."""
+    found = await tx.fetchval(
+        """
+        SELECT true FROM mail
+         WHERE business_id = $1 AND recipient = $2 AND status = 'failed' AND ended_at > $3 LIMIT 1
+        """,
+        business_id, recipient, since,
+    )  # fmt: skip
+    return found is True
+
+
 async def list_newest(tx: Tx, *, limit: int) -> list[ShownMail]:
     rows = await tx.fetch(
         """

@@ -479,6 +479,7 @@ COMMENT ON COLUMN mail.text_body IS 'NULL in live mode once it was sent: it may 
 COMMENT ON COLUMN mail.failure IS 'Why the mail server refused it for good.';
 CREATE INDEX mail_waiting ON mail (business_id, id) WHERE status = 'waiting';
 CREATE INDEX mail_by_age ON mail (created_at);
+CREATE INDEX mail_refused ON mail (business_id, recipient) WHERE status = 'failed';
 
 CREATE TABLE mail_attachment (
     business_id text    NOT NULL,

@@ -56,6 +56,11 @@ FIRST_SECTIONS = (
                 "Tidegate without it.",
             ),
             SettingRow(
+                name="TIDEGATE_OPERATOR_CONTACT",
+                meaning="E-mail address or URI where payers and merchants get help, shown on the front page.",
+                live="help@{host}",
+            ),
+            SettingRow(
                 name="TIDEGATE_SECURITY_CONTACT",
                 meaning="E-mail address or URI shown in /.well-known/security.txt. A sandbox shows "
                 "a placeholder without it.",

@@ -64,6 +64,7 @@ class SitePages:
         is_sandbox: bool,
         has_docs: bool,
         operator_name: str = "",
+        operator_contact: str = "",
         packages: Sequence[str] = (),
         suggest: Suggest = lambda _: None,
     ) -> None:
@@ -80,8 +81,9 @@ class SitePages:
             auto_reload=False,
         )
         self._environment.globals.update(
-            files=self._files, site=site, is_sandbox=is_sandbox, has_docs=has_docs, operator_name=operator_name
-        )
+            files=self._files, site=site, is_sandbox=is_sandbox, has_docs=has_docs, operator_name=operator_name,
+            operator_contact=operator_contact,
+        )  # fmt: skip
 
     @cached_property
     def router(self) -> PageRouter:
