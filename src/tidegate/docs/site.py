@@ -228,6 +228,7 @@ class DocsSite:
             "Reference", group,
         )  # fmt: skip
         yield _Page(errors, self._errors, self._error_headings)
+        yield self._guide("reference/glossary", "Reference", group)
         for name, members in self._groups.items():
             yield from (self._operation(operation, name) for operation in members)
         yield from (self._event(event) for event in self.reference.events.values())
