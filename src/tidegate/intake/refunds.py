@@ -11,6 +11,7 @@ from tidegate.audit.model import Actor
 from tidegate.core.errors import NotFound
 from tidegate.infra.same_transaction import InSameTransaction, nothing_else
 from tidegate.intake import store as intake_store
+from tidegate.rail import notification_store
 from tidegate.rail.action import FailureReason
 from tidegate.rail.bankfiles import store as bank_store
 from tidegate.rail.deps import PaymentDeps
@@ -36,7 +37,7 @@ async def end_by_hand(
         sent_as = f"by hand/{reference}" if is_paid else None
         if not await send.end_leg(tx, business_id, refund_id, ended, sent_as=sent_as, now=now):
             raise NotFound("this part of the refund has ended meanwhile; `tidegate refund show` tells how")
-        await intake_store.close_quarantined(tx, leg.rail, send.contradiction_id(leg))
+        await intake_store.close_quarantined(tx, leg.rail, notification_store.refund_in_doubt(reference))
         await audit.insert(
             tx, business_id, by, action="refund.ended", subject=reference,
             details={"amount": str(leg.amount), "outcome": ended.status.value, "why": note}, now=now,

@@ -14,9 +14,11 @@ from tidegate.core.clock import Clock
 from tidegate.core.errors import NotFound
 from tidegate.infra.leased_work import RoundResult
 from tidegate.infra.same_transaction import InSameTransaction, nothing_else
+from tidegate.intake import store as intake_store
 from tidegate.ledger import postings
 from tidegate.money_return import commands as money_return
 from tidegate.money_return import store
+from tidegate.rail import notification_store
 from tidegate.rail.bankfiles import store as bank_store
 from tidegate.rail.deps import PaymentDeps
 from tidegate.rail.interface import ReturnMoney
@@ -79,6 +81,7 @@ async def end_by_hand(
         else:
             journal = postings.return_done(cause=reference, returned=known.amount, event_at=now)
             await store.confirm(tx, business_id, reference, journal, sent_as=sent_as, now=now)
+        await intake_store.close_quarantined(tx, known.rail, notification_store.return_in_doubt(reference))
         await audit.insert(
             tx, business_id, by, action="return.ended", subject=reference,
             details={"amount": str(known.amount), "why": note}, now=now,

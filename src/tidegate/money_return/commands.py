@@ -46,7 +46,8 @@ async def _send(deps: PaymentDeps, record_end: RecordEnd, lease: Lease, now: dat
             # Neither amount is known to be right: an operator asks the rail.
             why = f"{state.amount} was paid for the return {money.reference}, which is of {money.amount}"
             log.error("a rail paid another amount than was asked for", rail=rail_name, why=why)
-            await notification_store.quarantine(tx, rail_name, "return-" + money.reference, why=why, now=now)
+            in_doubt = notification_store.return_in_doubt(money.reference)
+            await notification_store.quarantine(tx, rail_name, in_doubt, why=why, now=now)
         return await store.mark_sent(tx, money, now=now)
 
 

@@ -21,6 +21,7 @@ class KnownReturn(msgspec.Struct, frozen=True, kw_only=True):
     """A requested return. Without a collection it belongs to a checkout."""
 
     business_id: str
+    rail: str
     reference: str
     amount: Money
     collection_id: int | None

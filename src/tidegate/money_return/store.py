@@ -73,7 +73,7 @@ async def mark_sent(tx: Tx, money: ReturnMoney, *, now: datetime) -> bool:
 async def find(tx: Tx, business_id: str, reference: str, *, rail: str) -> KnownReturn | None:
     row = await tx.fetchrow(
         """
-        SELECT amount_minor, currency, collection_id FROM money_return
+        SELECT rail, amount_minor, currency, collection_id FROM money_return
          WHERE business_id = $1 AND reference = $2 AND rail = $3
         """,
         business_id, reference, rail,
@@ -84,6 +84,7 @@ async def find(tx: Tx, business_id: str, reference: str, *, rail: str) -> KnownR
 def _known(business_id: str, reference: str, row: Row) -> KnownReturn:
     return KnownReturn(
         business_id=business_id,
+        rail=row["rail"],
         reference=reference,
         amount=Money(row["amount_minor"], Currency(row["currency"])),
         collection_id=row["collection_id"],
@@ -94,7 +95,7 @@ async def lock(tx: Tx, business_id: str, reference: str) -> KnownReturn | None:
     """None when it has ended."""
     row = await tx.fetchrow(
         """
-        SELECT amount_minor, currency, collection_id FROM money_return
+        SELECT rail, amount_minor, currency, collection_id FROM money_return
          WHERE business_id = $1 AND reference = $2 AND status <> 'confirmed' FOR NO KEY UPDATE
         """,
         business_id, reference,

@@ -7,6 +7,15 @@ from datetime import datetime
 from tidegate.infra.db import Tx
 
 
+def refund_in_doubt(reference: str) -> str:
+    """The id under which the quarantine lists a refund that a rail contradicts itself about, or does not know."""
+    return f"refund-{reference}"
+
+
+def return_in_doubt(reference: str) -> str:
+    return f"return-{reference}"
+
+
 async def quarantine(tx: Tx, rail: str, id_: str, *, why: str, now: datetime) -> None:
     """A notification row of its own, once."""
     await tx.execute(

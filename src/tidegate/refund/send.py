@@ -81,12 +81,9 @@ async def _alert(tx: Tx, leg: Leg, state: Succeeded, now: datetime) -> None:
     """It is not ended: neither amount is known to be right, and an operator asks the rail."""
     why = f"{state.amount} was paid for the refund {leg.reference}, which is of {leg.amount}"
     log.error("a rail paid another amount than was asked for", rail=leg.rail, why=why)
-    await notification_store.quarantine(tx, leg.rail, contradiction_id(leg), why=why, now=now)
-
-
-def contradiction_id(leg: Leg) -> str:
-    """As the quarantine lists it."""
-    return "refund-" + leg.reference
+    await notification_store.quarantine(
+        tx, leg.rail, notification_store.refund_in_doubt(leg.reference), why=why, now=now
+    )
 
 
 def _ended(leg: Leg, state: Succeeded | Failed) -> Leg:

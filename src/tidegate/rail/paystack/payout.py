@@ -94,8 +94,10 @@ class Payouts:
         """It may have been paid, or not: it is not requested again, has not failed, and an operator asks Paystack."""
         text = f"whether {money.amount} was paid for {money.reference} is not known: {why}"
         log.error("a refund at Paystack is in doubt", reference=money.reference, why=why)
+        is_refund = isinstance(money, RefundMoney)
+        id_of = notification_store.refund_in_doubt if is_refund else notification_store.return_in_doubt
         async with self._db.connection() as tx:
-            await notification_store.quarantine(tx, self._rail_name, "lost-" + money.reference, why=text, now=now)
+            await notification_store.quarantine(tx, self._rail_name, id_of(money.reference), why=text, now=now)
         return RailTimeout(text)
 
     async def _found(self, money: RefundMoney | ReturnMoney, refund: PaystackRefund) -> PayoutState:
