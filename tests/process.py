@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import fcntl
+import itertools
 import os
+import random
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
+from typing import IO
 
 from click.testing import CliRunner
 
@@ -20,14 +26,38 @@ from tidegate.cli.main import main
 
 # A limit, not a measure: on a busy machine a start takes many times as long as on a quiet one.
 START_TIMEOUT_S = 180.0
+PORTS_FROM, PORTS_TO, PORTS_OF_ONE = 16_000, 32_000, 200
+_LOCKS: list[IO[bytes]] = []
 ENCRYPTION_KEY = "b25seSBmb3IgdGVzdHMsIGFuZCBmb3Igbm8gb3RoZXI="
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """Of this process alone: otherwise another test, or another run of them on this machine, could answer there in place
+    of a server that is yet to start."""
+    while True:
+        port = next(_own_ports())
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+
+
+@cache
+def _own_ports() -> Iterator[int]:
+    """A share that is locked until this process ends, below the ports that the system itself gives out."""
+    folder = Path(tempfile.gettempdir()) / f"tidegate-test-ports-{os.getuid()}"
+    folder.mkdir(exist_ok=True)
+    begins = list(range(PORTS_FROM, PORTS_TO, PORTS_OF_ONE))
+    random.SystemRandom().shuffle(begins)
+    for begin in begins:
+        lock = (folder / str(begin)).open("ab")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.close()
+        else:
+            _LOCKS.append(lock)
+            return itertools.cycle(range(begin, begin + PORTS_OF_ONE))
+    raise AssertionError("more processes run tests on this machine than there are ports for")
 
 
 def run_here(*arguments: str, **environment: str) -> tuple[int, str]:
