@@ -32,7 +32,7 @@ ENCRYPTION_KEY = "b25seSBmb3IgdGVzdHMsIGFuZCBmb3Igbm8gb3RoZXI="
 
 
 def free_port() -> int:
-    """Of this process alone: otherwise another test, or another run of them on this machine, could answer there in place
+    """Of this process alone: otherwise another test, or another run of them on this machine, could answer in place
     of a server that is yet to start."""
     while True:
         port = next(_own_ports())
