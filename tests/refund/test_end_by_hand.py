@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,10 @@ from cli.operating import Operator
 from conftest import MakeCheckout, check_books
 from refund.test_refund_effects import begin, events_of
 from tidegate.audit.model import Actor
-from tidegate.core.errors import NotFound
+from tidegate.core.errors import Conflict, NotFound
 from tidegate.intake import refunds
+from tidegate.rail.interface import RefundMoney
+from tidegate.rail.state import PayoutState
 from tidegate.refund import send
 from tidegate.runtime import Runtime
 
@@ -74,7 +78,7 @@ async def test_by_hand_and_by_the_rail_at_once_it_ends_once(paid: Checkout, runt
     await paid.shop.client.post("/sandbox/clock", json={"advance": "10s"}, headers={"api-key": paid.shop.secret_key})
 
     async def by_hand(reference: str) -> None:
-        with suppress(NotFound):
+        with suppress(NotFound, Conflict):
             await refunds.end_by_hand(
                 runtime.deps, paid.shop.business_id, f"{reference}-1", is_paid=False, note="no answer", by=ADA,
                 now=runtime.clock.now_of(paid.shop.business_id),
@@ -86,6 +90,35 @@ async def test_by_hand_and_by_the_rail_at_once_it_ends_once(paid: Checkout, runt
     assert await admin.fetchval(ended) == len(references)
     assert len(await events_of(admin, paid.shop.business_id)) == len(references)
     await check_books(runtime)
+
+
+async def test_while_a_rail_is_being_asked_nobody_ends_it(
+    paid: Checkout, runtime: Runtime, admin: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reference = await begin(paid, amount=10)
+    rail = runtime.deps.rail("sandbox")
+    asked, may_answer, refund = asyncio.Event(), asyncio.Event(), rail.refund
+
+    async def slow(money: RefundMoney, *, now: datetime) -> PayoutState:
+        asked.set()
+        await may_answer.wait()
+        return await refund(money, now=now)
+
+    monkeypatch.setattr(type(rail), "refund", staticmethod(slow))
+    end = partial(
+        refunds.end_by_hand, runtime.deps, paid.shop.business_id, f"{reference}-1", is_paid=False, note="no answer",
+        by=ADA, now=runtime.clock.now_of(paid.shop.business_id),
+    )  # fmt: skip
+    asking = asyncio.create_task(send.poll_rails(runtime.deps, runtime.clock))
+    await asked.wait()
+    with pytest.raises(Conflict, match="at this moment"):
+        await end()
+    may_answer.set()
+    await asking
+    assert await admin.fetchval("SELECT status FROM refund") == "processing"
+    await end()
+    assert await admin.fetchval("SELECT status FROM refund") == "failed"
+    assert await admin.fetchval("SELECT count(*) FROM leased_work") == 0
 
 
 async def test_what_the_rail_was_in_contradiction_about_is_closed_with_it(

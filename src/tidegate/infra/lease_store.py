@@ -74,6 +74,24 @@ async def claim_one(
     return Lease(business_id, kind, id_, token, failures, ahead)
 
 
+async def hold(tx: Tx, kind: str, key: tuple[str, str], *, token: str) -> Lease | None:
+    """For a person who does the work instead: until the transaction ends, no worker begins with the row. None while one
+    works on it, such as one that waits for the answer of a rail."""
+    business_id, id_ = key
+    # Leases are in real time; on a cluster the statement below may not ask for it itself.
+    now: datetime = await tx.fetchval("SELECT now()")
+    is_held = await tx.fetchval(
+        """
+        INSERT INTO leased_work (business_id, kind, id, lease_token, next_try_at) VALUES ($1, $2, $3, $4, $5)
+            ON CONFLICT ON CONSTRAINT leased_work_pk DO UPDATE SET lease_token = excluded.lease_token
+         WHERE leased_work.lease_token IS NULL OR leased_work.next_try_at <= $5
+        RETURNING true
+        """,
+        business_id, kind, id_, token, now,
+    )  # fmt: skip
+    return Lease(business_id, kind, id_, token) if is_held else None
+
+
 async def lock(tx: Tx, lease: Lease) -> bool:
     """Locks the row against other workers until the transaction ends. False when another worker has claimed it."""
     found = await tx.fetchval(

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 import structlog
 
 from tidegate.core.clock import Clock
-from tidegate.core.errors import Unavailable
+from tidegate.core.errors import Conflict, Unavailable
 from tidegate.infra import lease_store
 from tidegate.infra.db import Database, Tx
 from tidegate.infra.lease_store import Lease
@@ -165,6 +165,16 @@ async def writing(db: Database, lease: Lease) -> AsyncIterator[Tx]:
         if not await lease_store.lock(tx, lease):
             raise LeaseLost
         yield tx
+
+
+@asynccontextmanager
+async def instead_of_a_worker(tx: Tx, kind: WorkKind, business_id: str, id_: str) -> AsyncIterator[None]:
+    """What a person does in this transaction, no worker does meanwhile. Raises Conflict."""
+    lease = await lease_store.hold(tx, kind.name, (business_id, id_), token=secrets.token_hex(8))
+    if lease is None:
+        raise Conflict("the rail is being asked about it at this moment; try again in a minute")
+    yield
+    await lease_store.release(tx, lease)
 
 
 async def purge(db: Database, *, now: datetime) -> int:

@@ -9,6 +9,8 @@ import msgspec
 from tidegate.audit import store as audit
 from tidegate.audit.model import Actor
 from tidegate.core.errors import NotFound
+from tidegate.infra import leased_work
+from tidegate.infra.db import Tx
 from tidegate.infra.same_transaction import InSameTransaction, nothing_else
 from tidegate.intake import store as intake_store
 from tidegate.rail import notification_store
@@ -28,21 +30,27 @@ async def end_by_hand(
     and what the rail was in contradiction about is closed."""
     async with deps.db.transaction() as tx:
         await also(tx)
-        await bank_store.close_payout(tx, business_id, reference, why=f"ended by hand: {note}")
-        found = await store.find_open_leg(tx, business_id, reference)
-        if found is None:
-            raise NotFound("there is no such part of a refund, or it has ended; `tidegate refund show` tells")
-        refund_id, leg = found
-        ended = _ended(leg, is_paid=is_paid)
-        sent_as = f"by hand/{reference}" if is_paid else None
-        if not await send.end_leg(tx, business_id, refund_id, ended, sent_as=sent_as, now=now):
-            raise NotFound("this part of the refund has ended meanwhile; `tidegate refund show` tells how")
-        await intake_store.close_quarantined(tx, leg.rail, notification_store.refund_in_doubt(reference))
+        async with leased_work.instead_of_a_worker(tx, send.POLL, business_id, reference):
+            ended = await _end(tx, business_id, reference, is_paid=is_paid, note=note, now=now)
         await audit.insert(
             tx, business_id, by, action="refund.ended", subject=reference,
-            details={"amount": str(leg.amount), "outcome": ended.status.value, "why": note}, now=now,
+            details={"amount": str(ended.amount), "outcome": ended.status.value, "why": note}, now=now,
         )  # fmt: skip
     deps.db.notify(EVENT_CHANNEL)
+    return ended
+
+
+async def _end(tx: Tx, business_id: str, reference: str, *, is_paid: bool, note: str, now: datetime) -> Leg:
+    await bank_store.close_payout(tx, business_id, reference, why=f"ended by hand: {note}")
+    found = await store.find_open_leg(tx, business_id, reference)
+    if found is None:
+        raise NotFound("there is no such part of a refund, or it has ended; `tidegate refund show` tells")
+    refund_id, leg = found
+    ended = _ended(leg, is_paid=is_paid)
+    sent_as = f"by hand/{reference}" if is_paid else None
+    if not await send.end_leg(tx, business_id, refund_id, ended, sent_as=sent_as, now=now):
+        raise NotFound("this part of the refund has ended meanwhile; `tidegate refund show` tells how")
+    await intake_store.close_quarantined(tx, leg.rail, notification_store.refund_in_doubt(reference))
     return ended
 
 

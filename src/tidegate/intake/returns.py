@@ -12,12 +12,15 @@ from tidegate.collection import return_confirmation
 from tidegate.collection import store as collection_store
 from tidegate.core.clock import Clock
 from tidegate.core.errors import NotFound
+from tidegate.infra import leased_work
+from tidegate.infra.db import Tx
 from tidegate.infra.leased_work import RoundResult
 from tidegate.infra.same_transaction import InSameTransaction, nothing_else
 from tidegate.intake import store as intake_store
 from tidegate.ledger import postings
 from tidegate.money_return import commands as money_return
 from tidegate.money_return import store
+from tidegate.money_return.model import KnownReturn
 from tidegate.rail import notification_store
 from tidegate.rail.bankfiles import store as bank_store
 from tidegate.rail.deps import PaymentDeps
@@ -69,18 +72,8 @@ async def end_by_hand(
     """The operator has paid it back by another way, and says how: booked as if the rail had confirmed it."""
     async with deps.db.transaction() as tx:
         await also(tx)
-        await bank_store.close_payout(tx, business_id, reference, why=f"ended by hand: {note}")
-        known = await store.lock(tx, business_id, reference)
-        if known is None:
-            raise NotFound("there is no such return, or it has ended")
-        sent_as = f"by hand/{reference}"
-        if known.collection_id is not None:
-            collection = await collection_store.find_by_id(tx, business_id, known.collection_id)
-            assert collection is not None
-            await return_confirmation.confirm_in(tx, collection, sent_as=sent_as, now=now)
-        else:
-            journal = postings.return_done(cause=reference, returned=known.amount, event_at=now)
-            await store.confirm(tx, business_id, reference, journal, sent_as=sent_as, now=now)
+        async with leased_work.instead_of_a_worker(tx, money_return.SEND, business_id, reference):
+            known = await _end(tx, business_id, reference, note=note, now=now)
         await intake_store.close_quarantined(tx, known.rail, notification_store.return_in_doubt(reference))
         await audit.insert(
             tx, business_id, by, action="return.ended", subject=reference,
@@ -88,6 +81,22 @@ async def end_by_hand(
         )  # fmt: skip
     deps.db.notify(EVENT_CHANNEL)
     return reference
+
+
+async def _end(tx: Tx, business_id: str, reference: str, *, note: str, now: datetime) -> KnownReturn:
+    await bank_store.close_payout(tx, business_id, reference, why=f"ended by hand: {note}")
+    known = await store.lock(tx, business_id, reference)
+    if known is None:
+        raise NotFound("there is no such return, or it has ended")
+    sent_as = f"by hand/{reference}"
+    if known.collection_id is not None:
+        collection = await collection_store.find_by_id(tx, business_id, known.collection_id)
+        assert collection is not None
+        await return_confirmation.confirm_in(tx, collection, sent_as=sent_as, now=now)
+    else:
+        journal = postings.return_done(cause=reference, returned=known.amount, event_at=now)
+        await store.confirm(tx, business_id, reference, journal, sent_as=sent_as, now=now)
+    return known
 
 
 async def fail(deps: PaymentDeps, rail: str, business_id: str, reference: str, *, why: str) -> bool:
