@@ -16,7 +16,7 @@ from build import Shop
 from console.people import SignedInStaff
 from console.test_staff_approvals import held, proposed
 from dashboard.test_browser import VIEWS, look_at
-from inflow import Inflows, credit
+from inflow import DIFFERENT, Inflows, credit
 from tidegate.core.money import Currency
 from tidegate.runtime import Runtime
 
@@ -52,7 +52,12 @@ async def test_every_page_on_a_dark_phone_and_on_a_desk(
 ) -> None:
     await inflows.set_rate(Currency.EUR, Currency.USD, "1.10")
     converted = await inflows.notified(credit(await inflows.number(Currency.EUR, Currency.USD), 3_900_00))
-    await inflows.notified(credit(await inflows.number(), 3_900_00))
+    credited = await inflows.notified(credit(await inflows.number(), 3_900_00))
+    refund = {"transReference": credited["reference"], "amount": 5}
+    assert (await inflows.call("POST", "/collections/refund", refund)).status_code == 200
+    await admin.execute("UPDATE refund SET initiated_at = initiated_at - interval '1 hour'")
+    await inflows.notified(credit(await inflows.number(), payeeName=DIFFERENT))
+    await admin.execute("UPDATE money_return SET status = 'failed', failure = 'closed account', next_try_at = NULL")
     first, second = await held(inflows), await held(inflows)
     await proposed(operator, second)
     assert (await inflows.ask_for()).status_code == 201
@@ -106,9 +111,11 @@ async def test_every_page_on_a_dark_phone_and_on_a_desk(
     page = await visit(browser, operator)
     for below in PAGES:
         name = below.strip("/").replace("/", "-").replace("{", "").replace("}", "") or "overview"
-        problems += await look_at(page, f"/console{below.format(**names)}", f"console-{name}")
-    # They are of no payment: the books would say so.
+        unfolds = below == "/stuck"
+        problems += await look_at(page, f"/console{below.format(**names)}", f"console-{name}", unfolds=unfolds)
+    # The takings are of no payment, and a return that failed is to be seen to: the books would say so.
     await admin.execute("DELETE FROM takings")
+    await admin.execute("UPDATE money_return SET status = 'sent', failure = NULL")
     assert problems == []
 
 
