@@ -70,6 +70,7 @@ async def test_a_refund_without_an_end_is_ended_by_two(
     answer = await inflows.call("POST", "/collections/refund", {"transReference": arrived["reference"], "amount": 5})
     assert answer.status_code == 200, answer.text
     await admin.execute("UPDATE refund SET initiated_at = initiated_at - interval '1 hour'")
+    assert (await operator.get("")).text.count('href="/console/stuck"') > 1
     part = answer.json()["data"]["reference"] + "-1"
     at = f"/stuck/refund/{inflows.shop.business_id}/{part}/end"
     wrong = await operator.send(at, at="/stuck", why="no answer")

@@ -34,7 +34,13 @@ async def list_oldest(tx: Tx) -> dict[str, datetime]:
          UNION ALL SELECT '/suspense', least(
                (SELECT min(created_at) FROM receipt WHERE outcome = 'suspense'),
                (SELECT min(received_at) FROM notification WHERE state = 'quarantined'))
-         UNION ALL SELECT '/stuck', min(asked_at) FROM money_return WHERE status = 'failed'
+         UNION ALL SELECT '/stuck', least(
+               (SELECT min(asked_at) FROM money_return WHERE status = 'failed'),
+               (SELECT min(asked_at) FROM money_return
+                 WHERE next_try_at IS NOT NULL AND asked_at < now() - interval '30 minutes'),
+               (SELECT min(refund.initiated_at) FROM refund_leg AS leg
+                  JOIN refund ON refund.business_id = leg.business_id AND refund.id = leg.refund_id
+                 WHERE leg.next_poll_at IS NOT NULL AND refund.initiated_at < now() - interval '30 minutes'))
          UNION ALL SELECT '/bank', least(
                (SELECT min(proposed_at) FROM bank_payout WHERE status = 'proposed'),
                (SELECT min(booked_on) FROM bank_entry WHERE state = 'problem')::timestamptz)
@@ -54,7 +60,15 @@ async def count(tx: Tx) -> QueueCounts:
                (SELECT count(*) FROM (SELECT FROM collection WHERE status = 'pending' LIMIT $1)) AS held,
                (SELECT count(*) FROM (SELECT FROM receipt WHERE outcome = 'suspense' LIMIT $1))
                    + (SELECT count(*) FROM (SELECT FROM notification WHERE state = 'quarantined' LIMIT $1)) AS suspense,
-               (SELECT count(*) FROM (SELECT FROM money_return WHERE status = 'failed' LIMIT $1)) AS stuck,
+               (SELECT count(*) FROM (SELECT FROM money_return WHERE status = 'failed' LIMIT $1))
+                   + (SELECT count(*) FROM (SELECT FROM money_return WHERE next_try_at IS NOT NULL
+                                                AND asked_at < now() - interval '30 minutes' LIMIT $1))
+                   + (SELECT count(*) FROM (SELECT FROM refund_leg AS leg
+                                              JOIN refund ON refund.business_id = leg.business_id
+                                                             AND refund.id = leg.refund_id
+                                             WHERE leg.next_poll_at IS NOT NULL
+                                               AND refund.initiated_at < now() - interval '30 minutes' LIMIT $1))
+                   AS stuck,
                (SELECT count(*) FROM (SELECT FROM bank_payout WHERE status = 'proposed' LIMIT $1))
                    + (SELECT count(*) FROM (SELECT FROM bank_entry WHERE state = 'problem' LIMIT $1)) AS bank,
                (SELECT count(*) FROM (SELECT FROM leased_work WHERE parked_at IS NOT NULL LIMIT $1)) AS parked,
