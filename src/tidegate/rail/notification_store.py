@@ -9,11 +9,11 @@ from tidegate.infra.db import Tx
 
 def refund_in_doubt(reference: str) -> str:
     """The id under which the quarantine lists a refund that a rail contradicts itself about, or does not know."""
-    return f"refund-{reference}"
+    return "refund-" + reference
 
 
 def return_in_doubt(reference: str) -> str:
-    return f"return-{reference}"
+    return "return-" + reference
 
 
 async def quarantine(tx: Tx, rail: str, id_: str, *, why: str, now: datetime) -> None:
