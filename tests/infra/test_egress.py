@@ -85,8 +85,11 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 async def test_whatever_answers_it_ends_soon_and_little_is_kept(
-    hurried: None, behaviour: Behaviour, status: int | None, error: str | None
+    request: pytest.FixtureRequest, behaviour: Behaviour, status: int | None, error: str | None
 ) -> None:
+    # Only what would wait: on a busy machine the others may take longer than the shorter limits.
+    if error == "timeout" or (status, error) == (None, None):
+        request.getfixturevalue("hurried")
     async with receiving(behaviour) as hostile, asyncio.timeout(60):
         reply = await post(hostile.url())
         if (status, error) != (None, None):

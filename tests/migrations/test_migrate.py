@@ -153,6 +153,28 @@ async def test_a_locked_table_makes_it_give_up_with_advice(
     assert await migrate.migrate(empty_url) == 1
 
 
+async def test_a_deadlock_with_a_running_process_makes_it_try_again(
+    empty_url: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await migrate.migrate(empty_url)
+    (folder / "0092_waits.sql").write_text("LOCK TABLE later; LOCK TABLE other;")
+    monkeypatch.setattr(migrate, "_LOCK_TIMEOUT", "60s")
+    monkeypatch.setattr(migrate, "_PAUSE_S", 0.01)
+    running, looking = [await asyncpg.connect(empty_url) for _ in range(2)]
+    await running.execute("CREATE TABLE other (id int)")
+    async with running.transaction():
+        # So that the migration is the one that is ended.
+        await running.execute("SET LOCAL deadlock_timeout = '1h'; SELECT FROM other")
+        migrating = asyncio.create_task(migrate.migrate(empty_url))
+        waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'other'::regclass"
+        while not await looking.fetchval(waiting):
+            await asyncio.sleep(0.01)
+        await running.execute("SELECT FROM later")
+    assert await migrating == 1
+    for connection in (running, looking):
+        await connection.close()
+
+
 async def test_a_login_without_the_rights_is_told_which_it_needs(empty_url: str, folder: Path) -> None:
     (folder / "0090_first.sql").write_text(f"SET LOCAL ROLE {APP_ROLE}; CREATE ROLE tidegate_test_another;")
     with pytest.raises(MigrationFailed, match=r"0090_first\.sql: permission denied to create role\. .* CREATEROLE"):

@@ -80,11 +80,12 @@ async def migrate(url: str, *, on_applied: Callable[[Migration], None] = lambda 
 
 
 async def _apply_with_patience(connection: Any, migration: Migration) -> bool:
-    """A migration must not queue behind a long transaction and block all traffic: it times out and tries again."""
+    """A migration must not queue behind a long transaction and block all traffic: it times out and tries again, as it
+    does where it and a running process waited for each other."""
     for attempt in range(1, _TRIES + 1):
         try:
             return await _apply(connection, migration)
-        except asyncpg.LockNotAvailableError:
+        except (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError):
             if attempt == _TRIES:
                 raise MigrationFailed(
                     f"{migration.name}: a table stayed locked by another session; end it and run again"
