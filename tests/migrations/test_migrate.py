@@ -168,7 +168,7 @@ async def test_a_deadlock_with_a_running_process_makes_it_try_again(
         migrating = asyncio.create_task(migrate.migrate(empty_url))
         waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'other'::regclass"
         while not await looking.fetchval(waiting):
-            await asyncio.sleep(0.01)
+            pass
         await running.execute("SELECT FROM later")
     assert await migrating == 1
     for connection in (running, looking):
