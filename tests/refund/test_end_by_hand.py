@@ -48,12 +48,23 @@ async def wallet(admin: Any, business_id: str) -> tuple[int, int]:
 async def test_it_ends_as_the_operator_found_out(
     paid: Checkout, runtime: Runtime, admin: Any, command_line: Operator, status: str
 ) -> None:
-    choice, journal = {"successful": ("--paid", "refund_done"), "failed": ("--not-paid", "refund_failed")}[status]
+    choice, journal = {"successful": ("paid", "refund_done"), "failed": ("not-paid", "refund_failed")}[status]
     business_id = paid.shop.business_id
     before = await wallet(admin, business_id)
     reference = await begin(paid, amount=10)
     asked_for = await wallet(admin, business_id)
-    end = ("refund", "end", business_id, f"{reference}-1", choice, "--note", "their desk says so, case 4711")
+    end = (
+        "refund",
+        "end",
+        business_id,
+        f"{reference}-1",
+        "--outcome",
+        choice,
+        "--note",
+        "their desk says so, case 4711",
+    )
+    code, said = await command_line.run(*end[:4], *end[6:])
+    assert (code, "Missing option '--outcome'" in said) == (2, True)
     await command_line.said(*end)
     shown = await command_line.said("refund", "show", business_id, reference)
     assert f"{reference}-1  {status}" in shown
@@ -130,7 +141,16 @@ async def test_what_the_rail_was_in_contradiction_about_is_closed_with_it(
     await paid.let_pass("10s")
     [notice] = await command_line.json("quarantine", "list")
     assert notice["id"] == f"refund-{reference}-1"
-    end = ("refund", "end", paid.shop.business_id, f"{reference}-1", "--paid", "--note", "the rest was sent by hand")
+    end = (
+        "refund",
+        "end",
+        paid.shop.business_id,
+        f"{reference}-1",
+        "--outcome",
+        "paid",
+        "--note",
+        "the rest was sent by hand",
+    )
     await command_line.said(*end)
     assert await command_line.json("quarantine", "list") == []
     await check_books(runtime)

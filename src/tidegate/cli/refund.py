@@ -99,14 +99,15 @@ def ask(business_id: str, reference: str, rail: str) -> None:
 @refund.command()
 @click.argument("business_id")
 @click.argument("reference", metavar="PART")
-@click.option("--paid/--not-paid", "is_paid", required=True, default=None,
+@click.option("--outcome", required=True, type=click.Choice(["paid", "not-paid"]),
               help="Whether the payer has the money; if not, it goes back to the merchant's wallet.")  # fmt: skip
 @click.option("--note", required=True, metavar="TEXT", help="How you know; kept in the audit trail.")
 @by_option
 @reports_errors
-def end(business_id: str, reference: str, is_paid: bool, note: str, by: str | None) -> None:
+def end(business_id: str, reference: str, outcome: str, note: str, by: str | None) -> None:
     """End a refund by hand, after you have asked its rail or bank: nothing else will tell how it ended. PART is the
     reference of one of its parts, such as REFUND-1."""
+    is_paid = outcome == "paid"
     wanted = RefundEndArguments(is_paid=is_paid)
     act_or_propose(known("refund.end", business_id, reference, why=words("--note", note), arguments=wanted), by=by)
     how = "is done" if is_paid else "has failed; its amount is back in the wallet"
