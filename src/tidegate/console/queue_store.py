@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from tidegate.infra.db import Tx
 
 COUNTED_MAX = 1_000
+# Nothing of a rail takes longer by itself.
+STUCK_AFTER = timedelta(minutes=30)
 
 
 @dataclass(frozen=True)
@@ -37,15 +39,16 @@ async def list_oldest(tx: Tx) -> dict[str, datetime]:
          UNION ALL SELECT '/stuck', least(
                (SELECT min(asked_at) FROM money_return WHERE status = 'failed'),
                (SELECT min(asked_at) FROM money_return
-                 WHERE next_try_at IS NOT NULL AND asked_at < now() - interval '30 minutes'),
+                 WHERE next_try_at IS NOT NULL AND asked_at < now() - $1::interval),
                (SELECT min(refund.initiated_at) FROM refund_leg AS leg
                   JOIN refund ON refund.business_id = leg.business_id AND refund.id = leg.refund_id
-                 WHERE leg.next_poll_at IS NOT NULL AND refund.initiated_at < now() - interval '30 minutes'))
+                 WHERE leg.next_poll_at IS NOT NULL AND refund.initiated_at < now() - $1::interval))
          UNION ALL SELECT '/bank', least(
                (SELECT min(proposed_at) FROM bank_payout WHERE status = 'proposed'),
                (SELECT min(booked_on) FROM bank_entry WHERE state = 'problem')::timestamptz)
          UNION ALL SELECT '/alarms', min(raised_at) FROM alarm WHERE ended_at IS NULL
-        """
+        """,
+        STUCK_AFTER,
     )
     return {row["page"]: row["since"] for row in rows if row["since"] is not None}
 
@@ -62,19 +65,19 @@ async def count(tx: Tx) -> QueueCounts:
                    + (SELECT count(*) FROM (SELECT FROM notification WHERE state = 'quarantined' LIMIT $1)) AS suspense,
                (SELECT count(*) FROM (SELECT FROM money_return WHERE status = 'failed' LIMIT $1))
                    + (SELECT count(*) FROM (SELECT FROM money_return WHERE next_try_at IS NOT NULL
-                                                AND asked_at < now() - interval '30 minutes' LIMIT $1))
+                                                AND asked_at < now() - $2::interval LIMIT $1))
                    + (SELECT count(*) FROM (SELECT FROM refund_leg AS leg
                                               JOIN refund ON refund.business_id = leg.business_id
                                                              AND refund.id = leg.refund_id
                                              WHERE leg.next_poll_at IS NOT NULL
-                                               AND refund.initiated_at < now() - interval '30 minutes' LIMIT $1))
+                                               AND refund.initiated_at < now() - $2::interval LIMIT $1))
                    AS stuck,
                (SELECT count(*) FROM (SELECT FROM bank_payout WHERE status = 'proposed' LIMIT $1))
                    + (SELECT count(*) FROM (SELECT FROM bank_entry WHERE state = 'problem' LIMIT $1)) AS bank,
                (SELECT count(*) FROM (SELECT FROM leased_work WHERE parked_at IS NOT NULL LIMIT $1)) AS parked,
                (SELECT count(*) FROM alarm WHERE ended_at IS NULL) AS alarms
         """,
-        COUNTED_MAX,
-    )
+        COUNTED_MAX, STUCK_AFTER,
+    )  # fmt: skip
     assert row is not None
     return QueueCounts(**dict(row.items()))

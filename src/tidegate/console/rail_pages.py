@@ -14,6 +14,7 @@ from tidegate.collection.rate_wire import RateNumber, SpreadPercent
 from tidegate.console import work_store
 from tidegate.console.accounts import reason_in
 from tidegate.console.proposing import propose
+from tidegate.console.queue_store import STUCK_AFTER
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, Problem, Refusal
 from tidegate.core.ids import PLATFORM_BUSINESS_ID
@@ -37,8 +38,6 @@ PAGE = 100
 # With room for the other fields.
 RATE_FILE_BYTES_MAX = FILE_BYTES_MAX + 64 * 1024
 HOUR = timedelta(hours=1)
-# Nothing of a rail takes longer by itself.
-STUCK_AFTER = timedelta(minutes=30)
 SOURCE_CHARS_MAX = 40
 # A rate that is further off than this from the last one is typed twice.
 OFF_MAX = Decimal("0.1")
