@@ -30,6 +30,7 @@ ACTIONS = (
     Action("quarantine.close", "closeQuarantine", "quarantine close"),
     Action("return.end", "endReturn", "return end"),
     Action("refund.end", "endRefund", "refund end"),
+    Action("dispute.end", "endDispute", "dispute end"),
     Action("bank.pay", "proposeBankPayment", "bank payout approve"),
     Action("bank.pay", "amendBankPayment", "bank payout amend"),
     Action("bank.settle", "decideBankEntry", "bank settle"),

@@ -13,18 +13,23 @@ from bank.world import BankWorld
 from bank_file_maker import camt_file, entry
 from browser import chromium
 from build import Shop
+from checkout.paying import card
+from conftest import MakeCheckout
 from console.people import SignedInStaff
 from console.test_staff_approvals import held, proposed
 from dashboard.test_browser import VIEWS, look_at
+from dispute.test_disputes import DUE_AT
 from inflow import DIFFERENT, Inflows, credit
-from tidegate.core.money import Currency
+from tidegate.core.money import Currency, Money
+from tidegate.intake import commands as intake
+from tidegate.rail.event import DisputeChanged, DisputeStatus, Notification
 from tidegate.runtime import Runtime
 
 PAGES = (
     "", "/find?q=x",
     "/alarms", "/merchants", "/merchants/{business}", "/approvals", "/accounts", "/accounts/{account}", "/held",
     "/held/{held}", "/refunds/{business}/{inflow}",
-    "/suspense", "/suspense/{receipt}", "/stuck", "/bank", "/bank/{business}/{payout}",
+    "/suspense", "/suspense/{receipt}", "/stuck", "/disputes", "/bank", "/bank/{business}/{payout}",
     "/rails", "/rates", "/reconcile", "/books",
     "/books/EUR/suspense",
     "/webhooks", "/jobs", "/audit", "/staff", "/sandbox/people", "/sign-in",
@@ -47,6 +52,28 @@ async def visit(browser: Browser, staff: SignedInStaff) -> Page:
     return await context.new_page()
 
 
+@pytest.fixture
+async def two_disputes(inflows: Inflows, new_checkout: MakeCheckout) -> None:
+    """Of a payment, and of money in suspense."""
+    checkout = await new_checkout()
+    assert (await checkout.charge(card())).status_code == 200
+    unclaimed = credit("DE98", 2_500)
+    assert (await inflows.notify(unclaimed)).status_code == 200
+    db = inflows.runtime.deps.db
+    async with db.connection() as tx:
+        paid = await tx.fetchval("SELECT transaction_id FROM receipt WHERE payment_id IS NOT NULL")
+    for number, (transaction_id, currency) in enumerate(
+        ((paid, Currency.NGN), (unclaimed["transactionId"], Currency.EUR)), start=1
+    ):
+        told = DisputeChanged(
+            dispute_id=f"D-{number}", transaction_id=transaction_id, amount=Money(2_500, currency),
+            status=DisputeStatus.OPEN, due_at=DUE_AT, reason="fraud awaiting-merchant-feedback",
+        )  # fmt: skip
+        notice = Notification(id=f"dispute-{number}", event=told)
+        await intake.record_all(inflows.runtime.deps, "sandbox", [notice], b"{}", inflows.runtime.clock)
+
+
+@pytest.mark.usefixtures("two_disputes")
 async def test_every_page_on_a_dark_phone_and_on_a_desk(
     browser: Browser, approver: SignedInStaff, operator: SignedInStaff, inflows: Inflows, admin: Any
 ) -> None:
@@ -111,7 +138,7 @@ async def test_every_page_on_a_dark_phone_and_on_a_desk(
     page = await visit(browser, operator)
     for below in PAGES:
         name = below.strip("/").replace("/", "-").replace("{", "").replace("}", "") or "overview"
-        unfolds = below == "/stuck"
+        unfolds = below in ("/stuck", "/disputes")
         problems += await look_at(page, f"/console{below.format(**names)}", f"console-{name}", unfolds=unfolds)
     # The takings are of no payment, and a return that failed is to be seen to: the books would say so.
     await admin.execute("DELETE FROM takings")

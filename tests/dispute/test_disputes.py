@@ -246,9 +246,21 @@ async def test_a_wallet_that_has_less_holds_what_it_has_and_owes_the_rest(world:
 async def test_an_end_without_a_beginning_is_recorded(world: DisputeWorld) -> None:
     await world.tell(world.dispute(WON))
     assert await world.wallet() == (SHARE_MINOR, 0)
-    await world.tell(world.dispute(OPEN), world.dispute(LOST))
+    await world.tell(world.dispute(OPEN))
     assert (await world.record())["disputeStatus"] == "won"
     assert [event["status"] for event in await world.events()] == ["won"]
+
+
+@pytest.mark.parametrize(("first", "then"), [(WON, LOST), (LOST, WON)])
+async def test_another_end_than_the_first_is_for_an_operator(
+    world: DisputeWorld, first: DisputeStatus, then: DisputeStatus
+) -> None:
+    await world.tell(world.dispute(OPEN), world.dispute(first))
+    wallet = await world.wallet()
+    await world.tell(world.dispute(then), world.dispute(first), world.dispute(OPEN))
+    assert (await world.wallet(), (await world.record())["disputeStatus"]) == (wallet, first)
+    notes = await world.admin.fetch("SELECT note FROM notification WHERE state = 'quarantined'")
+    assert [row["note"] for row in notes] == [f"dispute d1 had ended as {first}, and is {then} now"]
 
 
 async def test_a_reminder_changes_the_time_only(world: DisputeWorld) -> None:

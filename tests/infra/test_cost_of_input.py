@@ -139,6 +139,7 @@ CONSOLE_FORMS = {
     "/bank/{business}/{reference}/refuse": ("reason",),
     "/stuck/return/{business}/{reference}/end": ("why",),
     "/stuck/refund/{business}/{reference}/end": ("outcome", "why"),
+    "/disputes/{business}/sandbox/{dispute}/end": ("outcome", "why"),
     "/rails/sandbox/pause": ("why",),
     "/rails/sandbox/resume": ("why",),
     "/rates/import": ("why",),

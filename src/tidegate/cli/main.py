@@ -54,6 +54,7 @@ _SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "suspense": ("money without an owner: assign, return, close", "suspense"),
         "quarantine": ("notifications in which a rail contradicts itself", "quarantine"),
         "return": ("money on its way back to payers", "money_return"),
+        "dispute": ("payments that payers dispute with their bank", "dispute"),
         "rail": ("rails: pause and resume", "rail"),
         "wallet": ("balances", "wallet"),
         "statement": ("a wallet's statement", "statement"),

@@ -28,6 +28,7 @@ def console_items(queues: QueueCounts) -> list[list[ConsoleItem]]:
             ConsoleItem("Held inflows", "/held", queues.held),
             ConsoleItem("Suspense & quarantine", "/suspense", queues.suspense),
             ConsoleItem("Refunds & returns", "/stuck", queues.stuck),
+            ConsoleItem("Disputes", "/disputes", queues.disputes),
             ConsoleItem("Bank payments", "/bank", queues.bank),
         ],
         [

@@ -10,6 +10,7 @@ from tidegate.console.accounts import AccountPages
 from tidegate.console.approvals import ApprovalPages
 from tidegate.console.bank_pages import BankPages
 from tidegate.console.book_pages import BookPages
+from tidegate.console.dispute_pages import DisputePages
 from tidegate.console.document_pages import DocumentPages
 from tidegate.console.endpoint_pages import EndpointPages
 from tidegate.console.find import ConsoleSearch
@@ -72,6 +73,7 @@ class Console:
             *HeldPages(self.shell, payment_deps).routes(),
             *SuspensePages(self.shell).routes(),
             *RefundForMerchantPages(self.shell, payment_deps).routes(),
+            *DisputePages(self.shell).routes(),
             *BankPages(self.shell, payment_deps).routes(),
             *RailPages(self.shell, payment_deps).routes(),
             *ReconcilePages(self.shell, payment_deps).routes(),

@@ -20,6 +20,7 @@ class QueueCounts:
     held: int = 0
     suspense: int = 0
     stuck: int = 0
+    disputes: int = 0
     bank: int = 0
     parked: int = 0
     alarms: int = 0
@@ -43,6 +44,7 @@ async def list_oldest(tx: Tx) -> dict[str, datetime]:
                (SELECT min(refund.initiated_at) FROM refund_leg AS leg
                   JOIN refund ON refund.business_id = leg.business_id AND refund.id = leg.refund_id
                  WHERE leg.next_poll_at IS NOT NULL AND refund.initiated_at < now() - $1::interval))
+         UNION ALL SELECT '/disputes', min(opened_at) FROM dispute WHERE status = 'open'
          UNION ALL SELECT '/bank', least(
                (SELECT min(proposed_at) FROM bank_payout WHERE status = 'proposed'),
                (SELECT min(booked_on) FROM bank_entry WHERE state = 'problem')::timestamptz)
@@ -72,6 +74,7 @@ async def count(tx: Tx) -> QueueCounts:
                                              WHERE leg.next_poll_at IS NOT NULL
                                                AND refund.initiated_at < now() - $2::interval LIMIT $1))
                    AS stuck,
+               (SELECT count(*) FROM (SELECT FROM dispute WHERE status = 'open' LIMIT $1)) AS disputes,
                (SELECT count(*) FROM (SELECT FROM bank_payout WHERE status = 'proposed' LIMIT $1))
                    + (SELECT count(*) FROM (SELECT FROM bank_entry WHERE state = 'problem' LIMIT $1)) AS bank,
                (SELECT count(*) FROM (SELECT FROM leased_work WHERE parked_at IS NOT NULL LIMIT $1)) AS parked,

@@ -36,6 +36,7 @@ ACTIONS = {
     "collection.credited": ActionWords("credited a held inflow", "/inflows/{}"),
     "collection.hold_ended": ActionWords("ended the hold of an inflow", "/inflows/{}"),
     "collection.sent_back": ActionWords("sent an inflow back", "/inflows/{}"),
+    "dispute.ended": ActionWords("ended a dispute by hand"),
     "document.added": ActionWords("added a document about the holder of the account"),
     "document.opened": ActionWords("opened a document about the holder of the account"),
     "job.retried": ActionWords("let work that had failed run again"),
@@ -83,6 +84,7 @@ STAFF_COMMAND_WORDS = {
     "account.approve": "to approve the account",
     "account.reinstate": "to reinstate the account",
     "bank.pay": "to let a payment to a bank account out",
+    "dispute.end": "to end a dispute by hand",
     "inflow.credit": "to credit a held inflow",
     "inflow.return": "to send an inflow back",
     "merchant.key": "to make an API key",
@@ -107,7 +109,7 @@ ACTIONS |= {
 }
 # Of the filter: the beginnings of the actions.
 GROUPS = {
-    "refunds": ("Refunds", ("refund.", "return.")),
+    "refunds": ("Refunds", ("refund.", "return.", "dispute.")),
     "team": ("Team", ("team.",)),
     "keys": ("API keys", ("key.",)),
     "webhooks": ("Webhooks", ("webhook.",)),

@@ -25,25 +25,37 @@ from tidegate.webhook.model import EVENT_CHANNEL, Event
 log = structlog.get_logger("dispute")
 
 
+class EndedOtherwise(Exception):
+    """The dispute has ended, and now the rail tells of another end. The text is for an operator."""
+
+
 async def record(deps: PaymentDeps, rail: str, changed: DisputeChanged, *, now: datetime) -> bool:
-    """False when the disputed money is not in our books. An ended dispute stays as it ended."""
+    """False when the disputed money is not in our books. Raises EndedOtherwise."""
     log.error("a payer disputes a payment", rail=rail, transaction_id=changed.transaction_id, status=changed.status)
     async with deps.db.transaction() as tx:
         money = await store.find_money(tx, rail, changed.transaction_id)
         if money is None:
             return False
-        payment = await store.lock_payment(tx, money.business_id, money.payment_id) if money.payment_id else None
-        before = await store.lock(tx, money.business_id, rail, changed.dispute_id)
-        if before is None:
-            is_changed = await _begin(tx, rail, money, changed, payment=payment, now=now)
-        else:
-            is_changed = await _go_on(tx, before, changed, now)
-        if is_changed and payment is not None and money.payment_id is not None:
-            await store.show_on_payment(tx, money.business_id, money.payment_id, changed.status, now=now)
-            notified = await _event(deps, tx, money.business_id, payment.pay_code, changed, rail=rail, now=now)
-            await outbox_store.insert(tx, money.business_id, notified, now=now)
+        await change(deps, tx, rail, money, changed, now=now)
     deps.db.notify(EVENT_CHANNEL)
     return True
+
+
+async def change(
+    deps: PaymentDeps, tx: Tx, rail: str, money: DisputedMoney, changed: DisputeChanged, *, now: datetime
+) -> bool:
+    """True when it has begun or ended by this."""
+    payment = await store.lock_payment(tx, money.business_id, money.payment_id) if money.payment_id else None
+    before = await store.lock(tx, money.business_id, rail, changed.dispute_id)
+    if before is None:
+        is_changed = await _begin(tx, rail, money, changed, payment=payment, now=now)
+    else:
+        is_changed = await _go_on(tx, before, changed, now)
+    if is_changed and payment is not None and money.payment_id is not None:
+        await store.show_on_payment(tx, money.business_id, money.payment_id, changed.status, now=now)
+        notified = await _event(deps, tx, money.business_id, payment.pay_code, changed, rail=rail, now=now)
+        await outbox_store.insert(tx, money.business_id, notified, now=now)
+    return is_changed
 
 
 async def _begin(
@@ -70,8 +82,10 @@ def share_of(disputed: Money, payment: DisputedPayment) -> Money:
 
 
 async def _go_on(tx: Tx, before: Dispute, changed: DisputeChanged, now: datetime) -> bool:
-    """True when it has ended."""
+    """True when it has ended. It ends once; what comes late about its time changes nothing."""
     if before.status is not DisputeStatus.OPEN:
+        if changed.status not in (DisputeStatus.OPEN, before.status):
+            raise EndedOtherwise(f"dispute {before.id} had ended as {before.status}, and is {changed.status} now")
         return False
     is_released = changed.status is DisputeStatus.WON and before.held.minor > 0
     held = Money.zero(before.held.currency) if is_released else before.held

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 
@@ -32,8 +33,22 @@ class Dispute(msgspec.Struct, frozen=True, kw_only=True):
     rail: str
     id: str
     status: DisputeStatus
+    transaction_id: str
+    payment_id: int | None
+    amount: Money
     # Of the wallet's money.
     held: Money
+    reason: str
+    opened_at: datetime
+    # When the answer is due at the rail.
+    due_at: datetime | None
+
+
+class OpenDispute(NamedTuple):
+    """Money in suspense has no payment, so no pay code."""
+
+    dispute: Dispute
+    pay_code: str | None
 
 
 async def find_money(tx: Tx, rail: str, transaction_id: str) -> DisputedMoney | None:
@@ -64,6 +79,26 @@ async def lock(tx: Tx, business_id: str, rail: str, dispute_id: str) -> Dispute 
         business_id, rail, dispute_id,
     )  # fmt: skip
     return _dispute(row) if row else None
+
+
+async def find(tx: Tx, business_id: str, rail: str, dispute_id: str) -> Dispute | None:
+    row = await tx.fetchrow(
+        "SELECT * FROM dispute WHERE business_id = $1 AND rail = $2 AND id = $3", business_id, rail, dispute_id
+    )
+    return _dispute(row) if row else None
+
+
+async def list_open(tx: Tx, *, limit: int) -> list[OpenDispute]:
+    """Those whose answer is due first come first."""
+    rows = await tx.fetch(
+        """
+        SELECT dispute.*, payment.pay_code FROM dispute
+          LEFT JOIN payment ON payment.business_id = dispute.business_id AND payment.id = dispute.payment_id
+         WHERE dispute.status = 'open' ORDER BY dispute.due_at LIMIT $1
+        """,
+        limit,
+    )
+    return [OpenDispute(_dispute(row), row["pay_code"]) for row in rows]
 
 
 async def insert(
@@ -158,10 +193,17 @@ async def hold_nothing(tx: Tx, dispute: Dispute, *, now: datetime) -> None:
 
 
 def _dispute(row: Row) -> Dispute:
+    currency = Currency(row["currency"])
     return Dispute(
         business_id=row["business_id"],
         rail=row["rail"],
         id=row["id"],
         status=DisputeStatus(row["status"]),
-        held=Money(row["held_minor"], Currency(row["currency"])),
+        transaction_id=row["transaction_id"],
+        payment_id=row["payment_id"],
+        amount=Money(row["amount_minor"], currency),
+        held=Money(row["held_minor"], currency),
+        reason=row["reason"],
+        opened_at=row["opened_at"],
+        due_at=row["due_at"],
     )

@@ -10,6 +10,8 @@ from tidegate.core.ids import Mode
 from tidegate.core.money import Currency
 from tidegate.dashboard import home_store
 from tidegate.deployment import commands as deployment
+from tidegate.dispute import store as dispute_store
+from tidegate.dispute.store import Dispute
 from tidegate.doctor import inflow_store, money_store, rail_store, refund_store, sealed_store, store
 from tidegate.doctor.rail_store import RailActivity
 from tidegate.doctor.sealed_store import SealedKind
@@ -161,7 +163,7 @@ async def _money(tx: Tx, now: datetime) -> AsyncIterator[Finding]:
         "every return is under way or done",
         "pay it back by another way, then `tidegate return end`",
     )
-    disputes = await rail_store.list_open_disputes(tx)
+    disputes = [_dispute(one.dispute) for one in await dispute_store.list_open(tx, limit=store.FINDINGS_MAX)]
     # The answer is given at the rail.
     yield Finding("disputes", True, "; ".join(disputes) or "no payment is disputed")
     unclaimed = await suspense_store.list_open(tx, limit=store.FINDINGS_MAX)
@@ -172,6 +174,11 @@ async def _money(tx: Tx, now: datetime) -> AsyncIterator[Finding]:
     yield Finding("held inflows", True, "; ".join(held) or "no inflow waits for a decision")
     reversals = await inflow_store.list_reversals_to_settle(tx)
     yield Finding("reversals", True, "; ".join(reversals) or "none waits for its credit, and none is owed")
+
+
+def _dispute(one: Dispute) -> str:
+    due = f", to be answered by {to_iso(one.due_at)}" if one.due_at else ""
+    return f"{one.rail}/{one.id} of {one.amount}{due}"
 
 
 async def _inflows(tx: Tx) -> list[tuple[str, list[str], str]]:

@@ -1,4 +1,4 @@
-"""SQL of what rails did not do, and of what payers dispute."""
+"""SQL of what rails did not do, and of what disputes hold."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import NamedTuple
 from tidegate.core.money import Currency, Money
 from tidegate.doctor.store import FINDINGS_MAX
 from tidegate.infra.db import Row, Tx
-from tidegate.infra.timestamp import to_iso
 
 
 class RailActivity(NamedTuple):
@@ -50,21 +49,6 @@ async def list_failed_returns(tx: Tx) -> list[str]:
         FINDINGS_MAX,
     )
     return [" ".join((row["reference"], "of", _amount(row), "by", row["rail"] + ":", row["failure"])) for row in rows]
-
-
-async def list_open_disputes(tx: Tx) -> list[str]:
-    rows = await tx.fetch(
-        """
-        SELECT rail, id, currency, amount_minor, due_at FROM dispute
-         WHERE status = 'open' ORDER BY due_at LIMIT $1
-        """,
-        FINDINGS_MAX,
-    )
-    return [
-        " ".join((row["rail"] + "/" + row["id"], "of", _amount(row)))
-        + (", to be answered by " + to_iso(row["due_at"]) if row["due_at"] else "")
-        for row in rows
-    ]
 
 
 async def list_wrongly_held(tx: Tx) -> list[str]:

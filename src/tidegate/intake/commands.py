@@ -20,6 +20,7 @@ from tidegate.core.clock import Clock
 from tidegate.core.errors import NotFound, Unauthenticated
 from tidegate.core.money import ACCOUNT_OFFERS, Currency, Money
 from tidegate.dispute import commands as dispute
+from tidegate.dispute.commands import EndedOtherwise
 from tidegate.intake import returns, store
 from tidegate.intake.contradiction import note_of
 from tidegate.intake.store import Recorded
@@ -248,7 +249,11 @@ async def _return_ended(
 
 
 async def _dispute_changed(deps: PaymentDeps, event: DisputeChanged, ref: NotificationRef, now: datetime) -> None:
-    is_known = await dispute.record(deps, ref.rail, event, now=now)
+    try:
+        is_known = await dispute.record(deps, ref.rail, event, now=now)
+    except EndedOtherwise as contradiction:
+        await _quarantine(deps, ref, str(contradiction), now)
+        return
     note = None if is_known else f"no money has the transaction {event.transaction_id}"
     await _note(deps, ref, "done" if is_known else "suspense", note, now)
 

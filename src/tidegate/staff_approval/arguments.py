@@ -148,6 +148,12 @@ class RefundEndArguments(msgspec.Struct, frozen=True, kw_only=True):
     is_paid: bool
 
 
+class DisputeEndArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """Who has the money, as the operator found out at the rail."""
+
+    is_won: bool
+
+
 def percent_of(basis_points: int) -> str:
     return f"{basis_points // 100}.{basis_points % 100:02d} %"
 
@@ -191,6 +197,13 @@ def refund_words(wanted: OperatorRefund) -> str:
 def refund_end_words(wanted: RefundEndArguments) -> str:
     how = "the payer has the money" if wanted.is_paid else "it was not paid, and goes back to the merchant's wallet"
     return f"End a refund by hand: {how}"
+
+
+def dispute_end_words(wanted: DisputeEndArguments) -> str:
+    how = (
+        "won, what is held goes back to the merchant's wallet" if wanted.is_won else "lost, the merchant's wallet pays"
+    )
+    return f"End a dispute by hand: {how}"
 
 
 def payout_words(wanted: PayoutArguments) -> str:

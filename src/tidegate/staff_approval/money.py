@@ -6,7 +6,7 @@ from tidegate.bank_file import decide as bank_entry
 from tidegate.bank_file import payout as payouts
 from tidegate.collection import review, set_rate
 from tidegate.collection.rate import Rate
-from tidegate.intake import quarantine, returns, suspense
+from tidegate.intake import disputes, quarantine, returns, suspense
 from tidegate.intake import refunds as intake_refunds
 from tidegate.rail import pause
 from tidegate.refund import commands as refunds
@@ -14,6 +14,7 @@ from tidegate.refund.commands import ChosenRate
 from tidegate.refund.model import RefundRequest
 from tidegate.staff_approval.arguments import (
     AssignArguments,
+    DisputeEndArguments,
     ImportArguments,
     NoArguments,
     OperatorRefund,
@@ -79,6 +80,12 @@ async def end_return(run: StaffCommandRun, _: NoArguments) -> object:
 async def end_refund(run: StaffCommandRun, wanted: RefundEndArguments) -> object:
     return await intake_refunds.end_by_hand(
         run.deps.payment, run.business_id, run.subject, is_paid=wanted.is_paid, note=run.note, **run.common
+    )
+
+
+async def end_dispute(run: StaffCommandRun, wanted: DisputeEndArguments) -> object:
+    return await disputes.end_by_hand(
+        run.deps.payment, run.business_id, run.subject, is_won=wanted.is_won, note=run.note, **run.common
     )
 
 

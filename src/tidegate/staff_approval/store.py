@@ -145,6 +145,19 @@ async def version_of_refund_leg(tx: Tx, business_id: str, reference: str) -> int
     return found
 
 
+async def version_of_dispute(tx: Tx, business_id: str, subject: str) -> int | None:
+    """Of `rail/id`."""
+    found: int | None = await tx.fetchval(
+        """
+        SELECT CASE WHEN status = 'open' THEN 0 ELSE 1 END FROM dispute
+         WHERE business_id = $1 AND rail = split_part($2, '/', 1)
+           AND id = substr($2, strpos($2, '/') + 1)
+        """,
+        business_id, subject,
+    )  # fmt: skip
+    return found
+
+
 async def version_of_payout(tx: Tx, business_id: str, reference: str) -> int | None:
     """Of its state and of where it goes."""
     found: int | None = await tx.fetchval(

@@ -82,6 +82,10 @@ STAFF_COMMANDS: dict[str, StaffCommand] = {
         arguments.RefundEndArguments, store.version_of_refund_leg, money.end_refund, arguments.refund_end_words,
         lambda _: "/stuck",
     ),
+    "dispute.end": StaffCommand(
+        arguments.DisputeEndArguments, store.version_of_dispute, money.end_dispute, arguments.dispute_end_words,
+        lambda _: "/disputes",
+    ),
     "bank.pay": StaffCommand(
         arguments.PayoutArguments, store.version_of_payout, money.pay, arguments.payout_words, _payout_page
     ),
