@@ -55,6 +55,7 @@ OVER_ALL_BUSINESSES = {
     "mail/store:list_newest": OPERATOR,
     "mail/store:find_attachment": OPERATOR,
     "mail/store:list_failed": OPERATOR,
+    "dispute/store:list_open": OPERATOR,
     "money_return/list_store:list_stuck": OPERATOR,
     "money_return/store:list_to_send": DUE,
     "payment/sweep_store:list_*": DUE,
