@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from typing import Any
 
 import httpx
@@ -178,3 +180,64 @@ async def test_the_books_are_proven_and_every_figure_opens_its_entries(
     assert "EUR,suspense,480000" in exported.text
     for below in ("", "/rails", "/stuck", "/webhooks", "/merchants", "/approvals"):
         await operator.get(below)
+
+
+async def test_merchants_of_one_name_fill_several_pages(operator: SignedInStaff, admin: Any) -> None:
+    await admin.execute(
+        """
+        INSERT INTO business (id, code, name, email, created_at, updated_at)
+        SELECT lpad(to_hex(number), 24, '0'), lpad(number::text, 5, '0'), 'Same Name', 'same@example.com', now(), now()
+          FROM generate_series(1, 120) AS number
+        """
+    )
+    seen: list[str] = []
+    below: str | None = "/merchants"
+    while below is not None:
+        page = (await operator.get(below)).text
+        seen += re.findall(r"/console/merchants/([0-9a-f]{24})\"", page)
+        more = re.search(r'href="/console(/merchants\?[^"]+)">More', page)
+        below = html.unescape(more[1]) if more else None
+    assert len(seen) == len(set(seen)) == await admin.fetchval("SELECT count(*) - 1 FROM business")
+
+
+@pytest.mark.parametrize("before", ["0001-01-01T00:00:00%2B14:00_5", "9999-12-31T23:59:59-14:00_5", "x_5", "_", "5"])
+async def test_a_page_of_the_audit_trail_that_is_none_is_the_first(operator: SignedInStaff, before: str) -> None:
+    assert (await operator.get(f"/audit?before={before}")).status_code == 200
+
+
+async def test_what_is_done_without_a_second_person_is_in_the_audit_trail(
+    operator: SignedInStaff, shop: Shop, admin: Any
+) -> None:
+    given = {"name": "Bread & Butter", "email": "bread@shop.example"}
+    assert (await operator.send("/merchants", at="/merchants", **given)).status_code == 303
+    assert (await operator.send("/books/export", at="/books")).status_code == 200
+    at, key = f"/merchants/{shop.business_id}", await admin.fetchval("SELECT id FROM credential WHERE kind = 'secret'")
+    revoke = f"{at}/keys/revoke"
+    assert (await operator.send(revoke, at=at, key=str(key))).status_code == 422
+    assert (await operator.send(revoke, at=at, key=str(key), reason="it was on a forum")).status_code == 303
+    page = (await operator.get("/audit")).text
+    for words in ("business.created", "Bread &amp; Butter", "books.exported", "key.revoked", "why: it was on a forum"):
+        assert words in page, words
+
+
+@pytest.mark.parametrize("hosts", ["javascript:alert(1)", "../x", "https://shop.example.com", "a b"])
+async def test_a_host_that_is_none_is_refused_and_the_form_stays_open(
+    operator: SignedInStaff, shop: Shop, hosts: str
+) -> None:
+    at = f"/merchants/{shop.business_id}"
+    given = {"rate": "10", "burst": "20", "variance": "accept", "tolerance": "0", "names": "hold", "origins": ""}
+    answer = await operator.send(f"{at}/settings", at=at, hosts=hosts, why="they asked", **given)
+    assert answer.status_code == 422
+    assert "is not the name of a host" in answer.text
+    assert '<details open><summary id="settings">' in answer.text
+    assert 'value="they asked"' in answer.text
+
+
+async def test_a_price_that_is_none_is_refused_and_what_was_typed_stays(operator: SignedInStaff, shop: Shop) -> None:
+    at = f"/merchants/{shop.business_id}"
+    given = {"what": "price", "currency": "NGN", "method": "card", "percent": "1.25", "fixed": "12.5", "why": "agreed"}
+    answer = await operator.send(f"{at}/propose", at=at, **given)
+    assert answer.status_code == 422
+    for kept in ('<details open><summary id="price">', 'value="1.25"', 'value="12.5"', 'value="agreed"'):
+        assert kept in answer.text, kept
+    assert "Enter whole minor units" in answer.text

@@ -113,6 +113,14 @@ async def test_while_it_is_open_the_money_is_held_shown_and_told(world: DisputeW
     ]
 
 
+async def test_the_event_has_the_time_of_the_business(world: DisputeWorld) -> None:
+    """An endpoint gets what happened after it was made, by the clock of its sandbox."""
+    await world.checkout.let_pass("10h")
+    await world.tell(world.dispute(OPEN))
+    query = "SELECT created_at > now() + interval '1 hour' FROM event WHERE type = 'charge.disputed'"
+    assert await world.admin.fetchval(query) is True
+
+
 async def test_a_wallet_shows_what_is_held_as_locked(world: DisputeWorld) -> None:
     await world.tell(world.dispute(OPEN))
     shop = world.checkout.shop

@@ -180,6 +180,27 @@ async def test_a_key_with_a_wrong_checksum_never_reaches_the_database(
     assert answer.status_code == 401
 
 
+@pytest.mark.parametrize(
+    ("headers", "advice"),
+    [
+        ({"api-key": "sk_live_x"}, "the key in the api-key header is of live mode, and this is sandbox mode; send the"
+         " secret key, which begins with sk_test_"),
+        ({"api-key": "pk_test_x"}, "the api-key header has a public key; send the secret key, which begins with"
+         " sk_test_"),
+        ({"api-key": "sk_test_x"}, "send a valid secret key in the api-key header"),
+        ({"x-pub-key": "sk_test_x"}, "the x-pub-key header has a secret key; send the public key, which begins with"
+         " pk_test_"),
+        ({"x-pub-key": "pk_live_x"}, "the key in the x-pub-key header is of live mode, and this is sandbox mode; send"
+         " the public key, which begins with pk_test_"),
+    ],
+)  # fmt: skip
+async def test_a_key_of_another_kind_or_mode_is_told_by_its_form(
+    shop: Shop, headers: dict[str, str], advice: str
+) -> None:
+    answer = await shop.create(headers=headers)
+    assert (answer.status_code, answer.json()["message"]) == (401, advice)
+
+
 async def test_a_setting_takes_effect_within_a_second(new_shop: MakeShop, db: Database) -> None:
     shop = await new_shop()
     assert (await shop.create()).status_code == 201

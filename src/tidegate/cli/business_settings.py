@@ -19,6 +19,7 @@ from tidegate.infra.address import WebUrl
 from tidegate.merchant import logo
 from tidegate.merchant.field import EmailAddress, PersonName
 from tidegate.merchant.model import Business
+from tidegate.merchant.redirect_host import parse_hosts
 from tidegate.payment.redirect import RedirectUrl
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -93,6 +94,7 @@ def _checkout_origins(origins: list[str], mode: Mode) -> list[str]:
 
 _CHECKS: dict[str, Callable[[Any, Mode], Any]] = {
     "checkout_origins": _checkout_origins,
+    "redirect_hosts": lambda hosts, _: parse_hosts(hosts),
     "name": lambda text, _: PersonName.parse(text),
     "email": lambda text, _: EmailAddress.parse(text),
     "accent": lambda text, _: str(Colour.parse(text)),

@@ -65,7 +65,7 @@ def create(name: str, email: str, as_json: bool) -> None:
 
     async def run(db: Database) -> commands.NewBusiness:
         now = SystemClock().now()
-        return await commands.create(db, name=name, email=email, mode=settings.mode, now=now)
+        return await commands.create(db, name=name, email=email, mode=settings.mode, now=now, by=OPERATOR)
 
     new = run_on_database(settings, run)
     facts = {"businessId": new.business.id, "secretKey": new.secret_key, "publicKey": new.public_key}

@@ -6,9 +6,11 @@ import csv
 import io
 from dataclasses import dataclass
 
+from tidegate.audit import store as audit
 from tidegate.console import ledger_store
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import NotFound
+from tidegate.core.ids import PLATFORM_BUSINESS_ID
 from tidegate.core.money import Currency, Money
 from tidegate.dashboard.paging import number_in
 from tidegate.doctor import proof_store
@@ -50,15 +52,22 @@ class BookPages:
             found = await ledger_store.list_entries(
                 tx, account=path["account"], currency=path["currency"], before=before, limit=PAGE + 1
             )
+            sums = await books.trial_balance(tx)
+        total = [one.minor for one in sums if (one.currency, one.account) == (path["currency"], path["account"])]
         older = f"?before={found[PAGE - 1].journal_id}" if len(found) > PAGE else None
         return self.shell.page(
             visitor, "entries.html", title=f"{path['account']} in {path['currency']}", section="Books",
-            entries=found[:PAGE], older=older, account_name=path["account"], currency=path["currency"],
+            total=Money(sum(total), Currency(path["currency"])), entries=found[:PAGE], older=older,
+            account_name=path["account"], currency=path["currency"],
         )  # fmt: skip
 
     async def export(self, visitor: ConsoleVisitor) -> Html | File:
         async with self.shell.db.connection() as tx:
             sums = await books.trial_balance(tx)
+            await audit.insert(
+                tx, PLATFORM_BUSINESS_ID, visitor.by, action="books.exported", subject="books", details={},
+                now=visitor.now,
+            )  # fmt: skip
         text = io.StringIO()
         lines = csv.writer(text)
         lines.writerow(["currency", "account", "amountMinor"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tidegate.console.accounts import reason_in
 from tidegate.console.merchants import MerchantPages
 from tidegate.console.proposing import propose
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
@@ -49,9 +50,14 @@ class EndpointPages:
     async def stop(self, visitor: ConsoleVisitor) -> Html:
         business_id = visitor.request.path["business"]
         changes = {"status": EndpointStatus.DISABLED}
+        try:
+            why = reason_in(visitor)
+        except Invalid as wrong:
+            return await self.merchants.page(visitor, business_id, wrong)
         await commands.change(
-            self.shell.db, business_id, visitor.form.get("endpoint", ""), changes, by=visitor.by, now=visitor.now
-        )
+            self.shell.db, business_id, visitor.form.get("endpoint", ""), changes, by=visitor.by, now=visitor.now,
+            why=why,
+        )  # fmt: skip
         return self.shell.to(f"/merchants/{business_id}?said=done")
 
     def routes(self) -> list[ConsoleRoute]:

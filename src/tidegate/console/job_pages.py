@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from urllib.parse import quote
 
 from tidegate.alarm import health_store
 from tidegate.audit import chain, chain_store, export
+from tidegate.console import merchant_store
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import Conflict
+from tidegate.dashboard.audit_words import changes_of
 from tidegate.dashboard.paging import number_in
 from tidegate.infra import lease_store
 from tidegate.infra.http import csv_text
@@ -21,6 +23,8 @@ from tidegate.webhook import job_retry
 
 PAGE = 100
 PART_CHARS_MAX = 100
+# Numbers of rows.
+NOT_SHOWN = frozenset({"approval", "of"})
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,9 @@ class JobPages:
                 limit=PAGE + 1,
             )  # fmt: skip
             chains = await chain_store.list_chains(tx)
-            names = {f"staff/{one.member.id}": one.member.name for one in await staff_store.list_all(tx)}
+            staff = {one.member.id: one.member.name for one in await staff_store.list_all(tx)}
+            merchants = await merchant_store.list_names(tx, {one.business_id for one in rows})
+        names = {**staff, **{f"staff/{id_}": name for id_, name in staff.items()}, **merchants}
         last = rows[PAGE - 1] if len(rows) > PAGE else None
         older = (
             f"?business={quote(business_id)}&subject={quote(subject)}&before={quote(last.created_at.isoformat())}_{last.id}"
@@ -69,7 +75,8 @@ class JobPages:
             else None
         )
         return self.shell.page(
-            visitor, "audit_trail.html", title="Audit", section="Audit", rows=rows[:PAGE], older=older,
+            visitor, "audit_trail.html", title="Audit", section="Audit", older=older,
+            rows=[(one, changes_of(one.details, names, left_out=NOT_SHOWN)) for one in rows[:PAGE]],
             business_id=business_id, subject=subject, chains=[(*one[:3], one[3].hex()) for one in chains[:PAGE]],
             found_wrong=found_wrong, names=names,
         )  # fmt: skip
@@ -98,6 +105,6 @@ def _before_in(text: str) -> tuple[datetime, int] | None:
     at, _, number = text.partition("_")
     id_ = number_in(number)
     try:
-        return (datetime.fromisoformat(at), id_) if id_ else None
-    except ValueError:
+        return (datetime.fromisoformat(at).astimezone(UTC), id_) if id_ else None
+    except (ValueError, OverflowError):
         return None

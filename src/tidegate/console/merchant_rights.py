@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tidegate.console.accounts import reason_in
 from tidegate.console.merchants import MerchantPages, limits_in
 from tidegate.console.proposing import propose
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
@@ -15,6 +16,7 @@ from tidegate.infra.page.response import Html
 from tidegate.member.model import email_in
 from tidegate.merchant import commands
 from tidegate.merchant.model import NamePolicy
+from tidegate.merchant.redirect_host import typed_hosts
 from tidegate.staff.permission import StaffPermission
 from tidegate.staff_approval import commands as staff_approvals
 from tidegate.staff_approval.arguments import SettingArguments
@@ -22,7 +24,6 @@ from tidegate.staff_approval.arguments import SettingArguments
 VARIANCE_POLICIES = ("accept", "top_up", "return")
 TOLERANCE_DIGITS_MAX = 12
 LINES_MAX = 20
-HOST_CHARS_MAX = 253
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,11 @@ class MerchantRightPages:
         business_id, number = visitor.request.path["business"], number_in(visitor.form.get("key", ""))
         if number is None:
             raise NotFound("this merchant has no such key")
-        await commands.revoke_key(self.shell.db, business_id, number, by=visitor.by, now=visitor.now)
+        try:
+            why = reason_in(visitor)
+        except Invalid as wrong:
+            return await self.merchants.page(visitor, business_id, wrong)
+        await commands.revoke_key(self.shell.db, business_id, number, by=visitor.by, now=visitor.now, why=why)
         return self.shell.to(f"/merchants/{business_id}?said=done")
 
     def routes(self) -> list[ConsoleRoute]:
@@ -98,16 +103,9 @@ def settings_in(visitor: ConsoleVisitor, mode: Mode) -> SettingArguments:
         variance_policy=variance,
         variance_tolerance_minor=int(tolerance),
         inflow_name_policy=names,
-        redirect_hosts=_hosts_in(form.get("hosts", "")),
+        redirect_hosts=typed_hosts(form.get("hosts", "")),
         checkout_origins=_origins_in(form.get("origins", ""), mode),
     )
-
-
-def _hosts_in(text: str) -> list[str]:
-    hosts = text.lower().split()
-    if len(hosts) > LINES_MAX or any(len(host) > HOST_CHARS_MAX for host in hosts):
-        raise Invalid(Problem("hosts", f"At most {LINES_MAX} hosts of {HOST_CHARS_MAX} characters."))
-    return hosts
 
 
 def _origins_in(text: str, mode: Mode) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import NamedTuple
 
@@ -26,7 +27,8 @@ class MerchantFigures(NamedTuple):
 
 
 async def list_merchants(tx: Tx, *, part: str, after: str, since: datetime, limit: int) -> list[MerchantFigures]:
-    """By name; `part` is the beginning of a name, an id, a code or an e-mail address."""
+    """By name, those that follow the merchant `after`. `part` is the beginning of a name, an id, a code or an e-mail
+    address."""
     rows = await tx.fetch(
         """
         SELECT id, code, name, email, status, created_at,
@@ -37,7 +39,8 @@ async def list_merchants(tx: Tx, *, part: str, after: str, since: datetime, limi
                ARRAY(SELECT currency || ' ' || sum(received_minor) FROM takings
                       WHERE business_id = business.id AND hour >= $3 GROUP BY currency ORDER BY currency) AS taken
           FROM business
-         WHERE id <> '000000000000000000000000' AND (name, id) > ($2, '')
+         WHERE id <> '000000000000000000000000'
+           AND ($2 = '' OR (name, id) > (SELECT name, id FROM business WHERE id = $2))
            AND ($1 = '' OR starts_with(lower(name), lower($1)) OR id = $1 OR code = $1 OR email = lower($1))
          ORDER BY name, id LIMIT $4
         """,
@@ -52,6 +55,14 @@ async def list_merchants(tx: Tx, *, part: str, after: str, since: datetime, limi
 def _money(text: str) -> Money:
     currency, _, minor = text.partition(" ")
     return Money(int(minor), Currency(currency))
+
+
+async def list_names(tx: Tx, ids: Collection[str]) -> dict[str, str]:
+    """By id, without the platform."""
+    rows = await tx.fetch(
+        "SELECT id, name FROM business WHERE id = ANY($1) AND id <> '000000000000000000000000'", list(ids)
+    )
+    return {row["id"]: row["name"] for row in rows}
 
 
 async def list_wallets(tx: Tx, business_id: str) -> list[Money]:

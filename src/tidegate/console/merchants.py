@@ -51,7 +51,7 @@ class MerchantPages:
             found = await merchant_store.list_merchants(
                 tx, part=part, after=after, since=visitor.now - SINCE, limit=PAGE + 1
             )
-        older = f"?part={quote(part)}&after={quote(found[PAGE - 1].name)}" if len(found) > PAGE else None
+        older = f"?part={quote(part)}&after={quote(found[PAGE - 1].id)}" if len(found) > PAGE else None
         return self.shell.page(
             visitor, "merchants.html", title="Merchants", section="Merchants", merchants=found[:PAGE], older=older,
             part=part, wrong=wrong, status=422 if wrong else 200,
@@ -68,7 +68,9 @@ class MerchantPages:
             return await self._list(visitor, wrong)
 
         async def act(tx: Tx) -> str:
-            new = await commands.create_in(tx, name=name, email=email, mode=self.shell.mode, now=visitor.now)
+            new = await commands.create_in(
+                tx, name=name, email=email, mode=self.shell.mode, now=visitor.now, by=visitor.by
+            )
             business_id = new.business.id
             version = await staff_approvals.version_of(tx, "merchant.owner", business_id, email)
             proposal = staff_approvals.proposal_of(

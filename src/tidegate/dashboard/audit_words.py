@@ -28,6 +28,7 @@ ACTIONS = {
     "account.reinstate": ActionWords("reinstated the account"),
     "account.requested": ActionWords("requested an account"),
     "account.suspend": ActionWords("suspended the account"),
+    "business.created": ActionWords("created the business"),
     "business.branded": ActionWords("changed the branding", "/branding"),
     "business.changed": ActionWords("changed the settings", "/settings"),
     "business.viewed": ActionWords("looked at this dashboard, without changing anything"),
@@ -125,6 +126,7 @@ _LABELS = {
     "accent": "colour",
     "asked_by": "asked by",
     "lastFour": "last four",
+    "proposedBy": "proposed by",
     "receipts_by_mail": "receipts by e-mail",
     "redirect_hosts": "redirect hosts",
     "session_minutes": "minutes to pay",
@@ -181,13 +183,13 @@ def _thing(row: AuditLogRow, people: Mapping[str, str]) -> str:
     return people.get(f"person/{row.subject}") or row.thing or row.subject
 
 
-def changes_of(details: str, people: Mapping[str, str]) -> list[str]:
+def changes_of(details: str, people: Mapping[str, str], *, left_out: frozenset[str] = _NOT_SHOWN) -> list[str]:
     """`before → after` where there are two; what did not change is left out."""
     found: dict[str, Any] = msgspec.json.decode(details)
     lines = []
     for name, value in found.items():
         label = _LABELS.get(name, name.replace("_", " "))
-        if name in _NOT_SHOWN or value in (None, "", [], {}):
+        if name in left_out or value in (None, "", [], {}):
             continue
         if _is_change(value):
             before, after = value

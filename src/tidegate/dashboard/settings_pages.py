@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -23,6 +22,7 @@ from tidegate.infra.page.response import Html
 from tidegate.member import session_store, team_store
 from tidegate.member.permission import Permission
 from tidegate.merchant import store as merchants
+from tidegate.merchant.redirect_host import typed_hosts
 from tidegate.payment import rehearsal_store
 from tidegate.payment.rehearsal import RehearsedEnd, rehearse
 from tidegate.payment.variance import VariancePolicy
@@ -34,10 +34,8 @@ POLICIES = {
     "top_up": "Top up: wait for the rest of too little",
     "return": "Return: send back what differs",
 }
-HOSTS_MAX = 20
 REHEARSED_DAYS = 30
 ADVANCES = {"1h": timedelta(hours=1), "24h": timedelta(days=1)}
-_HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}|localhost")
 
 
 @dataclass(frozen=True)
@@ -155,14 +153,7 @@ def end_words(end: RehearsedEnd) -> str:
 
 
 def hosts_in(visitor: DashboardVisitor) -> dict[str, Any]:
-    hosts = [host for host in re.split(r"[\s,]+", visitor.form.get("hosts", "").lower()) if host]
-    if len(hosts) > HOSTS_MAX:
-        raise Invalid(Problem("hosts", f"{len(hosts)} hosts were entered, and {HOSTS_MAX} is the most; remove some."))
-    wrong = next((host for host in hosts if len(host) > 253 or not _HOST.fullmatch(host)), None)
-    if wrong is not None:
-        hint = "Enter names such as shop.example.com, without https:// and without a path."
-        raise Invalid(Problem("hosts", f"“{wrong[:60]}” is not the name of a host. {hint}"))
-    return {"redirect_hosts": tuple(hosts)}
+    return {"redirect_hosts": tuple(typed_hosts(visitor.form.get("hosts", "")))}
 
 
 @dataclass(frozen=True)

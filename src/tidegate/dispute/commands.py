@@ -10,6 +10,7 @@ from datetime import datetime
 
 import structlog
 
+from tidegate.core.clock import Clock
 from tidegate.core.money import Money
 from tidegate.dispute import store
 from tidegate.dispute.store import Dispute, DisputedMoney, DisputedPayment
@@ -29,14 +30,14 @@ class EndedOtherwise(Exception):
     """The dispute has ended, and now the rail tells of another end. The text is for an operator."""
 
 
-async def record(deps: PaymentDeps, rail: str, changed: DisputeChanged, *, now: datetime) -> bool:
+async def record(deps: PaymentDeps, rail: str, changed: DisputeChanged, clock: Clock) -> bool:
     """False when the disputed money is not in our books. Raises EndedOtherwise."""
     log.error("a payer disputes a payment", rail=rail, transaction_id=changed.transaction_id, status=changed.status)
     async with deps.db.transaction() as tx:
         money = await store.find_money(tx, rail, changed.transaction_id)
         if money is None:
             return False
-        await change(deps, tx, rail, money, changed, now=now)
+        await change(deps, tx, rail, money, changed, now=clock.now_of(money.business_id))
     deps.db.notify(EVENT_CHANNEL)
     return True
 

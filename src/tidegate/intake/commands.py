@@ -111,7 +111,7 @@ async def _record(deps: PaymentDeps, event: RailEvent, ref: NotificationRef, clo
         case ReturnConfirmed() | ReturnFailed():
             await _return_ended(deps, event, ref, clock.now_of(event.business_id))
         case DisputeChanged():
-            await _dispute_changed(deps, event, ref, clock.now())
+            await _dispute_changed(deps, event, ref, clock)
         case PollRequested():
             await _poll_now(deps, event, ref, clock.now_of(event.business_id))
 
@@ -248,9 +248,10 @@ async def _return_ended(
     await _note(deps, ref, "done" if is_known else "suspense", note, now)
 
 
-async def _dispute_changed(deps: PaymentDeps, event: DisputeChanged, ref: NotificationRef, now: datetime) -> None:
+async def _dispute_changed(deps: PaymentDeps, event: DisputeChanged, ref: NotificationRef, clock: Clock) -> None:
+    now = clock.now()
     try:
-        is_known = await dispute.record(deps, ref.rail, event, now=now)
+        is_known = await dispute.record(deps, ref.rail, event, clock)
     except EndedOtherwise as contradiction:
         await _quarantine(deps, ref, str(contradiction), now)
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 from starlette.types import Scope
 
@@ -20,6 +21,8 @@ NO_CREDENTIALS = Credentials()
 SECRET_KEY = Credentials(("api-key",))
 SECRET_AND_PUBLIC_KEY = Credentials(("api-key", "x-pub-key"))
 SECRET_KEY_AND_BUSINESS = Credentials(("api-key", "x-business-id"))
+_HEADERS = {KeyKind.SECRET: "api-key", KeyKind.PUBLIC: "x-pub-key"}
+_PREFIXES = {KeyKind.SECRET: "sk", KeyKind.PUBLIC: "pk"}
 # Per client address; each unknown key costs a query. Cached keys are not limited.
 UNKNOWN_KEYS = Allowance("unknown keys", per_second=0.5, burst=30)
 
@@ -58,7 +61,7 @@ class Authenticator:
     async def _ask(self, key: str, kind: KeyKind, scope: Scope, advice: str) -> Caller:
         """Only failures count: after a restart, all requests of a busy merchant take this path at once."""
         if not self._key_cache.may_exist(key, kind):
-            raise Unauthenticated(advice)
+            raise Unauthenticated(_advice_on(key, kind, self._key_cache.mode) or advice)
         counted = () if self._key_cache.was_known(key) else UNKNOWN_KEYS.of_address(client_of(scope))
         self._unknown_keys.refuse(counted, f"too many unknown keys; wait as long as Retry-After says, then {advice}")
         caller = await self._key_cache.caller_of(key, kind)
@@ -82,6 +85,22 @@ class Authenticator:
                 f"at most {business.rate_per_second} requests a second; wait as long as Retry-After says",
                 retry_after_s=math.ceil(wait_s),
             )
+
+
+def _advice_on(key: str, kind: KeyKind, mode: ids.Mode) -> str | None:
+    """By the form of the key alone: whether such a key exists is not told."""
+    header = _HEADERS[kind]
+    send = f"send the {kind.value} key, which begins with {_PREFIXES[kind]}_{mode.key_word}_"
+    for other_kind, other_mode in product(KeyKind, ids.Mode):
+        if not key.startswith(f"{_PREFIXES[other_kind]}_{other_mode.key_word}_"):
+            continue
+        if other_kind is not kind:
+            return f"the {header} header has a {other_kind.value} key; {send}"
+        if other_mode is not mode:
+            return (
+                f"the key in the {header} header is of {other_mode.value} mode, and this is {mode.value} mode; {send}"
+            )
+    return None
 
 
 def _refuse_out_of_scope(key: ApiKey, scope: Scope) -> None:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any, NoReturn
 
 from tidegate.audit import store as audit
-from tidegate.audit.model import OPERATOR, Actor
+from tidegate.audit.model import OPERATOR, OURSELVES, Actor
 from tidegate.core import ids
 from tidegate.core.errors import Conflict, Invalid, NotFound, Problem
 from tidegate.core.fee import FeeRule
@@ -38,18 +38,25 @@ class NewKey:
     secret: str
 
 
-async def create(db: Database, *, name: str, email: str, mode: ids.Mode, now: datetime) -> NewBusiness:
+async def create(
+    db: Database, *, name: str, email: str, mode: ids.Mode, now: datetime, by: Actor = OURSELVES
+) -> NewBusiness:
     async with db.transaction() as tx:
-        return await create_in(tx, name=name, email=email, mode=mode, now=now)
+        return await create_in(tx, name=name, email=email, mode=mode, now=now, by=by)
 
 
-async def create_in(tx: Tx, *, name: str, email: str, mode: ids.Mode, now: datetime) -> NewBusiness:
+async def create_in(tx: Tx, *, name: str, email: str, mode: ids.Mode, now: datetime, by: Actor) -> NewBusiness:
     business = await store.insert_business(
         tx, business_id=ids.new_business_id(), code=ids.new_business_code(), name=name, email=email, now=now
     )
     secret_key, public_key = ids.new_secret_key(mode), ids.new_public_key(mode)
     await _add_key(tx, business.id, KeyKind.SECRET, secret_key, now)
     await _add_key(tx, business.id, KeyKind.PUBLIC, public_key, now)
+    if by is not OURSELVES:
+        details = {"name": name, "email": email}
+        await audit.insert(
+            tx, business.id, by, action="business.created", subject=business.id, details=details, now=now
+        )
     return NewBusiness(business, secret_key, public_key)
 
 
@@ -190,13 +197,15 @@ async def add_key(db: Database, business_id: str, kind: KeyKind, mode: ids.Mode,
     return key
 
 
-async def revoke_key(db: Database, business_id: str, key_id: int, *, by: Actor = OPERATOR, now: datetime) -> None:
+async def revoke_key(
+    db: Database, business_id: str, key_id: int, *, by: Actor = OPERATOR, now: datetime, why: str | None = None
+) -> None:
     async with db.transaction() as tx:
         key = await store.find_key(tx, business_id, key_id)
         if key is None:
             _no_key(business_id, key_id)
         await store.revoke_key(tx, business_id, key_id, now=now)
-        await _note(tx, key, by, "key.revoked", now)
+        await _note(tx, key, by, "key.revoked", now, **({"why": why} if why else {}))
 
 
 async def set_fee_rule(
@@ -236,7 +245,7 @@ async def _add_secret(
     )  # fmt: skip
 
 
-async def _note(tx: Tx, key: ApiKey, by: Actor, action: str, now: datetime, **details: int) -> None:
+async def _note(tx: Tx, key: ApiKey, by: Actor, action: str, now: datetime, **details: int | str) -> None:
     scopes = sorted(key.scopes) if key.scopes is not None else "all"
     facts = {"name": key.name, "scopes": scopes, "lastFour": key.last_four, **details}
     await audit.insert(tx, key.business_id, by, action=action, subject="key/" + str(key.id), details=facts, now=now)

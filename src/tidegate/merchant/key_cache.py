@@ -23,6 +23,7 @@ _DUMMY_HASH = bytes(32)
 
 class KeyCache:
     def __init__(self, db: Database, clock: Clock, mode: ids.Mode) -> None:
+        self.mode = mode
         self._db = db
         self._clock = clock
         self._is_well_formed = {

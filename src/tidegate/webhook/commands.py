@@ -102,15 +102,15 @@ async def get(db: Database, business_id: str, endpoint_id: str) -> Endpoint:
 
 async def change(
     db: Database, business_id: str, endpoint_id: str, changes: Mapping[str, Any], *, by: Actor, now: datetime,
-    also: InSameTransaction = nothing_else,
+    also: InSameTransaction = nothing_else, why: str | None = None,
 ) -> Endpoint:  # fmt: skip
     """Also resets the circuit of a failing endpoint."""
     async with db.transaction() as tx:
         await also(tx)
         before = await store.lock(tx, business_id, endpoint_id) or _not_found()
         after = await store.update(tx, business_id, endpoint_id, changes, now=now) or _not_found()
-        kept = {name: [getattr(before, name), getattr(after, name)] for name in changes}
-        await _note(tx, after, by, "changed", kept, now=now)
+        kept: dict[str, Any] = {name: [getattr(before, name), getattr(after, name)] for name in changes}
+        await _note(tx, after, by, "changed", {**kept, "why": why} if why else kept, now=now)
     db.notify(EVENT_CHANNEL)
     return after
 
