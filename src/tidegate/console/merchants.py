@@ -16,8 +16,10 @@ from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, 
 from tidegate.core.fee import DEFAULT_FEE_RULES, fee_on
 from tidegate.core.method import PRICED, priced_in
 from tidegate.core.money import Currency, Money
+from tidegate.dashboard.format import amount
 from tidegate.infra.db import Tx
 from tidegate.infra.page.response import Html
+from tidegate.member import team_store
 from tidegate.member.model import email_in
 from tidegate.member.view_as import view_link
 from tidegate.merchant import card_pause, card_pause_store, commands
@@ -94,6 +96,7 @@ class MerchantPages:
             proposed = await approval_store.list_of_business(tx, business_id)
             wallets = await merchant_store.list_wallets(tx, business_id)
             paused = await card_pause_store.find_open(tx, business_id)
+            team = await team_store.list_team(tx, business_id)
             endpoints = [
                 (one, await staff_approvals.version_of(tx, "webhook.change", business_id, one.id))
                 for one in await webhook_store.list_all(tx, business_id)
@@ -102,7 +105,7 @@ class MerchantPages:
         return self.shell.page(
             visitor, "merchant.html", title=business.name, section="Merchants", business=business, version=version,
             proposed=proposed, wallets=wallets, paused=paused, keys=[key for key in keys if key.kind is KeyKind.SECRET],
-            prices=prices_of(business), wrong=wrong, view=view, endpoints=endpoints,
+            prices=prices_of(business), wrong=wrong, view=view, endpoints=endpoints, team=team,
             status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409,
             currencies=sorted({currency.value for currency, _ in DEFAULT_FEE_RULES}),
             methods=[method.value for method in PRICED],
@@ -231,9 +234,9 @@ def prices_of(business: Business) -> list[tuple[str, str, str, str, bool]]:
     for (currency, method), usual in DEFAULT_FEE_RULES.items():
         rule = business.own_fee_rules.get((currency, method), usual)
         example = Money.of_major(EXAMPLE_MAJOR, currency)
-        words = percent_of(rule.basis_points) + (f" + {Money(rule.fixed_minor, currency)}" if rule.fixed_minor else "")
-        if rule.cap_minor is not None:
-            words += f", at most {Money(rule.cap_minor, currency)}"
-        shown.append((currency.value, method.value, words, f"{fee_on(example, rule).total} of {example}",
+        fixed = f" + {amount(Money(rule.fixed_minor, currency))}" if rule.fixed_minor else ""
+        cap = f", at most {amount(Money(rule.cap_minor, currency))}" if rule.cap_minor is not None else ""
+        shown.append((currency.value, method.value.replace("_", " "), f"{percent_of(rule.basis_points)}{fixed}{cap}",
+                      f"{amount(fee_on(example, rule).total)} of {amount(example)}",
                       (currency, method) in business.own_fee_rules))  # fmt: skip
     return shown
