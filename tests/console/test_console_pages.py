@@ -95,7 +95,7 @@ async def test_a_rate_far_off_the_last_is_typed_twice(
     assert (await decide(approver, await open_approval(approver))).status_code == 303
     off = await operator.send("/rates", at="/rates", rate="165", **fields)
     assert (off.status_code, "once more" in off.text) == (422, True)
-    assert (await operator.send("/rates", at="/rates", rate="165", again="165", **fields)).status_code == 303
+    assert (await operator.send("/rates", at="/rates", rate="165", again="165.0", **fields)).status_code == 303
     assert (await operator.send("/rates", at="/rates", rate="-1", **fields)).status_code == 422
     assert "1650" in (await operator.get("/rates")).text
 

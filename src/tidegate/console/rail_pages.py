@@ -32,13 +32,14 @@ from tidegate.rail.deps import PaymentDeps
 from tidegate.staff.permission import StaffPermission
 from tidegate.staff_approval import commands as staff_approvals
 from tidegate.staff_approval import rate_file
-from tidegate.staff_approval.arguments import RateArguments, RefundEndArguments
+from tidegate.staff_approval.arguments import RateArguments, RefundEndArguments, percent_of
 
 PAGE = 100
 # With room for the other fields.
 RATE_FILE_BYTES_MAX = FILE_BYTES_MAX + 64 * 1024
 HOUR = timedelta(hours=1)
 SOURCE_CHARS_MAX = 40
+RATE_CHARS_MAX = 30
 # A rate that is further off than this from the last one is typed twice.
 OFF_MAX = Decimal("0.1")
 
@@ -131,7 +132,7 @@ class RailPages:
         return self.shell.page(
             visitor, "rates.html", title="Rates", section="Rates", history=history, wrong=wrong,
             rates=[(one, visitor.now - one.quoted_at <= lasts) for one in newest],
-            currencies=[one.value for one in Currency], status=422 if wrong else 200,
+            currencies=[one.value for one in Currency], status=422 if wrong else 200, percent_of=percent_of,
             asks_again=isinstance(wrong, Invalid) and any(one.field == "again" for one in wrong.problems),
         )  # fmt: skip
 
@@ -228,7 +229,7 @@ def rate_in(visitor: ConsoleVisitor) -> RateArguments:
 
 def _decimal(text: str, field: str, check: type[RateNumber] | type[SpreadPercent]) -> Decimal:
     try:
-        number = Decimal(text) if len(text) <= 30 else Decimal("NaN")
+        number = Decimal(text) if len(text) <= RATE_CHARS_MAX else Decimal("NaN")
         return Decimal(check.parse(number))
     except InvalidOperation:
         raise Invalid(Problem(field, f"The {field} must be a number such as 1652.5.")) from None
@@ -237,6 +238,13 @@ def _decimal(text: str, field: str, check: type[RateNumber] | type[SpreadPercent
 
 
 def _refuse_far_off(rate: Decimal, before: Decimal | None, again: str) -> None:
-    if before is None or abs(rate - before) <= before * OFF_MAX or again.strip() == str(rate):
+    if before is None or abs(rate - before) <= before * OFF_MAX or _is_same(again, rate):
         return
     raise Invalid(Problem("again", f"It is more than 10 % off the last one, {before}. Type the rate once more."))
+
+
+def _is_same(text: str, rate: Decimal) -> bool:
+    try:
+        return len(text) <= RATE_CHARS_MAX and Decimal(text) == rate
+    except InvalidOperation:
+        return False
