@@ -23,6 +23,7 @@ from tidegate.bank_file.payout_store import ProposedPayout
 from tidegate.core.errors import Conflict, NotFound
 from tidegate.core.money import Currency
 from tidegate.emulator.bank.pain import answer_to
+from tidegate.intake import commands as intake
 from tidegate.intake import returns
 from tidegate.runtime import Runtime
 
@@ -312,6 +313,34 @@ async def test_a_return_of_a_credit_that_the_bank_takes_back_is_not_paid(bank: B
     )
     assert balances == []
     assert await bank.admin.fetchval("SELECT count(*) FROM notification WHERE state = 'quarantined'") == 0
+
+
+async def test_between_the_entry_and_its_reversal_the_return_is_not_exported(
+    bank: BankWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker dies after it has found which credit the entry takes back, and before that is booked."""
+    payout = await returned(bank, uetr=UETR)
+    await approved(bank, payout)
+
+    async def dies(*_: Any) -> None:
+        raise ConnectionError("the worker died")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(intake, "record_all", dies)
+        await bank.bring(reversal_file(uetr=UETR))
+    assert await bank.admin.fetchval("SELECT count(*) FROM credit_reversal") == 0
+    assert await exports(bank) == 0
+    [withdrawn] = await listed(bank)
+    assert (withdrawn.status, withdrawn.reason) == (
+        "proposed", "the bank has taken back the credit that it would return"
+    )  # fmt: skip
+    with pytest.raises(Conflict, match="the bank has taken back"):
+        await approved(bank, payout)
+    await bank.admin.execute("DELETE FROM leased_work")
+    await bank.record()
+    assert await status_of_return(bank) == ("confirmed", None)
+    [ended] = await listed(bank)
+    assert ended.status == "rejected"
 
 
 async def test_a_return_in_a_file_at_the_bank_stays_open_when_the_bank_takes_the_credit_back(bank: BankWorld) -> None:
