@@ -34,6 +34,7 @@ from tidegate.refund import send as refund
 from tidegate.retention import commands as retention
 from tidegate.sandbox import notifier, trade
 from tidegate.settings import Settings
+from tidegate.staff_approval import commands as staff_approvals
 
 STATEMENT_TIMEOUT_MS = 30_000
 # Nothing waits for a round; on a busy machine it may begin later.
@@ -70,6 +71,10 @@ async def _extend_audit_chain(deps: PaymentDeps, clock: Clock) -> RoundResult:
 
 async def _prove_books(deps: PaymentDeps, clock: Clock) -> RoundResult:
     return await proof.prove_due(deps.db, clock)
+
+
+async def _end_void_proposals(deps: PaymentDeps, clock: Clock) -> RoundResult:
+    return RoundResult(done=await staff_approvals.end_void(deps.db, now=clock.now()))
 
 
 async def _send_mail(deps: PaymentDeps, clock: Clock) -> RoundResult:
@@ -119,7 +124,10 @@ LOOPS = (
     *(Loop(f"remove_{kind.name}", retention.Sweep(kind), every_s=60.0) for kind in retention.KINDS),
 )
 # Beside the others in a running worker; costly, so not part of each round of all.
-OPERATOR_LOOPS = (Loop("prove_books", _prove_books, every_s=60.0),)
+OPERATOR_LOOPS = (
+    Loop("prove_books", _prove_books, every_s=60.0),
+    Loop("end_void_proposals", _end_void_proposals, every_s=60.0),
+)
 
 
 def loops_of(settings: Settings) -> tuple[Loop, ...]:

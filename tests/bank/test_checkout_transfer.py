@@ -13,9 +13,9 @@ from bank.world import ADA, BISI, SHILLINGS, BankWorld
 from build import Shop
 from conftest import check_books
 from tidegate.bank_file import payout as payouts
-from tidegate.bank_file import payout_store, suspense
+from tidegate.bank_file import payout_store
 from tidegate.bank_file.payout_store import ProposedPayout
-from tidegate.intake import refunds, suspense_store
+from tidegate.intake import candidates, refunds, suspense_store
 from tidegate.payment.model import PaymentStatus
 from tidegate.rail.bankfiles.code import code_in, new_code
 from tidegate.retention import erase_store
@@ -56,7 +56,7 @@ async def test_without_a_right_reference_it_is_in_suspense_with_candidates(
     assert (await seen(bank, pay_code)).payment.status is PaymentStatus.PENDING
     async with bank.runtime.db.connection() as tx:
         [case] = await suspense_store.list_open(tx, limit=10)
-        [candidate] = await suspense.list_candidates(tx, case)
+        [candidate] = await candidates.list_candidates(tx, case)
     assert case.remittance == narration
     assert (candidate.code, candidate.business_id) == (action.reference, bank.shop.business_id)
 

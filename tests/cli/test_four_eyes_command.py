@@ -75,14 +75,31 @@ async def test_a_command_is_proposed_by_one_and_approved_by_another(
     assert await row.fetchval("SELECT count(*) FROM fee_rule WHERE business_id = $1", business_id) == 0
     [waiting] = await operator.json("approval", "list")
     assert (waiting["command"], waiting["why"], waiting["proposedBy"]) == ("merchant.price", "agreed", "ops")
+    assert waiting["facts"] == [
+        {"label": "card in NGN", "before": "1.40 %", "value": "1.10 %"},
+    ]
+    assert "1.40 % → 1.10 %" in " ".join((await operator.said("approval", "list")).split())
     number = str(waiting["number"])
     assert "As operator" in await operator.refused("approval", "approve", number, "--by", OPERATING)
     assert "neither your" in await operator.refused("approval", "approve", number, "--by", APPROVING, typed="x")
     assert "approved and done" in await operator.said("approval", "approve", number, "--by", APPROVING, typed=PASSWORD)
     assert await row.fetchval("SELECT basis_points FROM fee_rule WHERE business_id = $1", business_id) == 110
-    assert "nothing with the number" in await operator.refused("approval", "approve", number, "--by", APPROVING)
+    assert "approved this on" in await operator.refused("approval", "approve", number, "--by", APPROVING)
+    assert "nothing with the number" in await operator.refused("approval", "approve", "999999", "--by", APPROVING)
     actors = await row.fetch("SELECT actor FROM audit WHERE subject = $1 ORDER BY id", business_id)
     assert len({one["actor"] for one in actors}) == 2
+
+
+async def test_what_cannot_be_approved_is_not_proposed(
+    operator: Operator, business_id: str, row: asyncpg.Connection
+) -> None:
+    by = ("--by", OPERATING)
+    for words, why in (
+        (("refund", "create", business_id, "NO-SUCH", "--note", "x"), "no payment or collection has this reference"),
+        (("merchant", "keys", "roll", business_id, "--key", "987654", "--why", "x"), "has no key 987654"),
+    ):
+        assert why in await operator.refused(*words, *by, typed=PASSWORD)
+    assert await row.fetchval("SELECT count(*) FROM approval WHERE status = 'open'") == 0
 
 
 async def test_a_key_is_shown_when_it_is_proposed_and_works_once_it_is_approved(

@@ -16,7 +16,7 @@ from build import Shop
 from checkout.paying import card
 from conftest import MakeCheckout
 from console.people import SignedInStaff
-from console.test_staff_approvals import held, proposed
+from console.test_staff_approvals import decide, held, open_approval, proposed
 from dashboard.test_browser import VIEWS, look_at
 from dispute.test_disputes import DUE_AT
 from inflow import DIFFERENT, Inflows, credit
@@ -28,12 +28,16 @@ from tidegate.runtime import Runtime
 PAGES = (
     "", "/find?q=x",
     "/alarms", "/merchants", "/merchants/{business}", "/approvals", "/accounts", "/accounts/{account}", "/held",
-    "/held/{held}", "/refunds/{business}/{inflow}",
-    "/suspense", "/suspense/{receipt}", "/stuck", "/disputes", "/bank", "/bank/{business}/{payout}",
+    "/held?status=returned", "/held/{held}", "/held/{returned}", "/refunds/{business}/{inflow}",
+    "/suspense", "/suspense/{receipt}", "/suspense/{closed}", "/stuck", "/disputes", "/bank",
+    "/bank/{business}/{payout}",
     "/rails", "/rates", "/reconcile", "/books",
     "/books/EUR/suspense",
     "/webhooks", "/jobs", "/audit", "/staff", "/sandbox/people", "/sign-in",
 )  # fmt: skip
+
+# They have other buttons there.
+OF_APPROVER = ("/approvals", "/held/{proposed}")
 
 pytestmark = pytest.mark.usefixtures("unlimited")
 
@@ -83,9 +87,14 @@ async def test_every_page_on_a_dark_phone_and_on_a_desk(
     refund = {"transReference": credited["reference"], "amount": 5}
     assert (await inflows.call("POST", "/collections/refund", refund)).status_code == 200
     await admin.execute("UPDATE refund SET initiated_at = initiated_at - interval '1 hour'")
-    await inflows.notified(credit(await inflows.number(), payeeName=DIFFERENT))
+    returned = await inflows.notified(credit(await inflows.number(), payeeName=DIFFERENT))
     await admin.execute("UPDATE money_return SET status = 'failed', failure = 'closed account', next_try_at = NULL")
     first, second = await held(inflows), await held(inflows)
+    assert (await inflows.notify(credit("DE97", 4_500))).status_code == 200
+    closed = await admin.fetchval("SELECT max(id) FROM receipt WHERE outcome = 'suspense'")
+    at = f"/suspense/{closed}"
+    assert (await operator.send(at, at=at, what="close", why="paid back at the bank")).status_code == 303
+    assert (await decide(approver, await open_approval(approver))).status_code == 303
     await proposed(operator, second)
     assert (await inflows.ask_for()).status_code == 201
     assert (await inflows.notify(credit("DE99", 7_500))).status_code == 200
@@ -130,6 +139,9 @@ async def test_every_page_on_a_dark_phone_and_on_a_desk(
         "payout": "rt_1",
         "business": inflows.shop.business_id,
         "held": first,
+        "proposed": second,
+        "returned": returned["reference"],
+        "closed": closed,
         "inflow": converted["reference"],
         "account": await admin.fetchval("SELECT id FROM virtual_account WHERE status = 'pending'"),
         "receipt": await admin.fetchval("SELECT id FROM receipt WHERE outcome = 'suspense'"),
@@ -140,6 +152,10 @@ async def test_every_page_on_a_dark_phone_and_on_a_desk(
         name = below.strip("/").replace("/", "-").replace("{", "").replace("}", "") or "overview"
         unfolds = below in ("/stuck", "/disputes")
         problems += await look_at(page, f"/console{below.format(**names)}", f"console-{name}", unfolds=unfolds)
+    page = await visit(browser, approver)
+    for below in OF_APPROVER:
+        name = below.strip("/").replace("/", "-").replace("{", "").replace("}", "")
+        problems += await look_at(page, f"/console{below.format(**names)}", f"console-approver-{name}")
     # The takings are of no payment, and a return that failed is to be seen to: the books would say so.
     await admin.execute("DELETE FROM takings")
     await admin.execute("UPDATE money_return SET status = 'sent', failure = NULL")

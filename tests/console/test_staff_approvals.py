@@ -6,18 +6,25 @@ import asyncio
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 
+from checkout.paying import card
+from conftest import MakeCheckout
 from console.people import SignedInStaff, StaffPeople
 from dashboard.people import People
 from inflow import CLOSE, DIFFERENT, Inflows, credit
+from tidegate import worker
 from tidegate.audit.model import OPERATOR
 from tidegate.collection import review
+from tidegate.console import held as held_pages
 from tidegate.core.ids import PLATFORM_BUSINESS_ID
 from tidegate.core.money import Currency
 from tidegate.member.permission import Role
 from tidegate.staff.permission import StaffRole
 from waiting import until_waiting
+
+IN_SUSPENSE = "SELECT id FROM receipt WHERE outcome = 'suspense'"
 
 pytestmark = pytest.mark.usefixtures("unlimited")
 
@@ -28,10 +35,16 @@ async def held(inflows: Inflows) -> str:
     return str(inflow["reference"])
 
 
+async def in_suspense(inflows: Inflows, admin: Any) -> str:
+    """The page of money that came to an unknown account."""
+    assert (await inflows.notify(credit("DE99", 7_500))).status_code == 200
+    return f"/suspense/{await admin.fetchval(IN_SUSPENSE)}"
+
+
 async def proposed(operator: SignedInStaff, reference: str, what: str = "credit", why: str = "one letter") -> str:
     """The address of the approval."""
     answer = await operator.send(f"/held/{reference}", at=f"/held/{reference}", what=what, why=why)
-    assert answer.headers["location"] == "/console/approvals?said=proposed", answer.text
+    assert "said=proposed" in answer.headers["location"], answer.text
     return await open_approval(operator)
 
 
@@ -57,7 +70,8 @@ async def test_a_held_inflow_is_credited_by_two(
     assert (await decide(approver, approval)).headers["location"] == "/console/approvals?said=approved"
     assert (await inflows.get(reference))["status"] == "successful"
     # It runs once.
-    assert (await decide(approver, approval)).status_code == 404
+    again = await decide(approver, approval)
+    assert (again.status_code, f"{approver.member.name} approved this on" in again.text) == (409, True)
     rows = await admin.fetch("SELECT actor, action, details FROM audit WHERE subject = $1 ORDER BY id", reference)
     assert [(row["actor"], row["action"]) for row in rows] == [
         (f"staff/{operator.member.id}", "inflow.credit.proposed"),
@@ -79,6 +93,164 @@ async def test_why_an_inflow_was_returned_is_on_its_page(
     assert "is not the account holder" in (await operator.get(f"/held/{other['reference']}")).text
 
 
+async def test_the_approver_reads_what_is_approved(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows
+) -> None:
+    """Merchant, amount, payer and holder; what would be booked; what is changed, and by how much."""
+    business_id = inflows.shop.business_id
+    reference, merchant = await held(inflows), f"/merchants/{business_id}"
+    await proposed(operator, reference)
+    await inflows.set_rate(Currency.EUR, Currency.USD, "1.10")
+    rate = {
+        "base": "EUR",
+        "quote": "USD",
+        "rate": "1.32",
+        "again": "1.32",
+        "spread": "0",
+        "source": "ecb",
+        "why": "new",
+    }
+    for path, fields in (
+        ("/rates", rate),
+        (f"{merchant}/propose", {"what": "price", "currency": "NGN", "method": "card", "percent": "1.25",
+                                 "fixed": "5000", "cap": "200000", "why": "agreed"}),
+        (f"{merchant}/owner", {"email": "owner@new.example", "why": "asked by letter"}),
+        (f"{merchant}/endpoints", {"url": "https://example.com/one", "why": "they moved"}),
+        (f"{merchant}/settings", {"rate": "70", "burst": "100", "tolerance": "0", "variance": "accept",
+                                  "names": "hold", "hosts": "", "origins": "", "why": "a sale"}),
+    ):  # fmt: skip
+        at = "/rates" if path == "/rates" else merchant
+        answer = await operator.send(path, at=at, **fields)
+        assert answer.status_code == 303, answer.text
+    page = (await approver.get("/approvals")).text
+    for words in (
+        f'<a href="/console{merchant}">', "<dd>€4,800.00</dd>", "<dt>Payer</dt><dd>", "<dt>Account of</dt>",
+        "<dt>Credited to the wallet</dt>", "1.10 → 1.32 (+20.00 %)",
+        "1.25 % + NGN 50.00, at most NGN 2,000.00", "owner@new.example", "https://example.com/one",
+        "<dt>Rate per second</dt><dd>", " → 70</dd>",
+    ):  # fmt: skip
+        assert words in page, words
+    assert "minor units" not in page
+
+
+async def test_an_approver_decides_on_the_page_of_the_inflow(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows
+) -> None:
+    reference = await held(inflows)
+    at = f"/held/{reference}"
+    page = (await approver.get(at)).text
+    assert ("What a credit books" in page, 'name="what"' in page) == (True, False)
+    approval = await proposed(operator, reference)
+    assert "Approve" in (await approver.get(at)).text
+    # The one who proposed it can take it back there, and is not offered a second proposal.
+    page = (await operator.get(at)).text
+    assert ("Take back" in page, 'name="what"' in page) == (True, False)
+    fields = {**await approver.fields(at), "factor": "sandbox", "at": "subject"}
+    done = await approver.post(f"/approvals/{approval}/approve", fields)
+    assert done.headers["location"] == f"/console{at}?said=approved"
+    page = (await operator.get(at)).text
+    assert f"<dt>Proposed by</dt><dd>{operator.member.name}" in page
+    assert f"<dt>Approved by</dt><dd>{approver.member.name}" in page
+    assert "Returned by itself" not in page
+
+
+async def test_after_a_proposal_comes_the_next_inflow(operator: SignedInStaff, inflows: Inflows) -> None:
+    first, second = await held(inflows), await held(inflows)
+    answer = await operator.send(f"/held/{first}", at=f"/held/{first}", what="credit", why="one letter")
+    assert answer.headers["location"] == f"/console/held/{second}?said=proposed_before"
+    assert "this is the next one" in (await operator.client.get(answer.headers["location"])).text
+    answer = await operator.send(f"/held/{second}", at=f"/held/{second}", what="credit", why="one letter")
+    assert answer.headers["location"] == "/console/held?said=proposed"
+
+
+async def test_what_was_returned_is_listed_with_why(
+    operator: SignedInStaff, inflows: Inflows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number = await inflows.number()
+    returned = [await inflows.notified(credit(number, payeeName=DIFFERENT)) for _ in range(3)]
+    monkeypatch.setattr(held_pages, "PAGE", 2)
+    page = (await operator.get("/held?status=returned")).text
+    assert "is not the account holder" in page
+    assert [one["reference"] in page for one in returned] == [False, True, True]
+    older = page.partition("?status=returned&amp;before=")[2].partition('"')[0]
+    page = (await operator.get(f"/held?status=returned&before={older}")).text
+    assert [one["reference"] in page for one in returned] == [True, False, False]
+
+
+async def test_earlier_inflows_are_those_before_it(operator: SignedInStaff, inflows: Inflows) -> None:
+    number = await inflows.number()
+    made = [str((await inflows.notified(credit(number, 4_800_00, payeeName=CLOSE)))["reference"]) for _ in range(3)]
+    pages = [(await operator.get(f"/held/{reference}")).text for reference in made]
+    assert ["first inflow of this payer" in pages[0], "1 earlier" in pages[1], "2 earlier" in pages[2]] == [True] * 3
+
+
+async def test_what_cannot_be_approved_is_not_proposed(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any
+) -> None:
+    reference = await held(inflows)
+    another_tab = await operator.fields(f"/held/{reference}")
+    await decide(approver, await proposed(operator, reference))
+    version = str(await admin.fetchval("SELECT version FROM collection WHERE reference = $1", reference))
+    fields = {**another_tab, "once": "late", "factor": "sandbox", "what": "credit", "why": "x", "version": version}
+    late = await operator.post(f"/held/{reference}", fields)
+    assert (late.status_code, "only a held one" in late.text) == (409, True)
+    at = await in_suspense(inflows, admin)
+    business_id = inflows.shop.business_id
+    for to, why in (
+        ({"business": business_id, "payment": "NO-SUCH"}, "has no payment NO-SUCH"),
+        ({"business": business_id, "account": "no-such"}, "has no virtual account no-such"),
+        ({"business": "0" * 24, "payment": "X"}, "has no payment X"),
+    ):
+        answer = await operator.send(at, at=at, what="assign", why="x", **to)
+        assert (answer.status_code, why in answer.text) == (409, True), answer.text
+    assert await admin.fetchval("SELECT count(*) FROM approval WHERE status = 'open'") == 0
+
+
+async def test_two_names_of_a_payment_are_one_subject(
+    operator: SignedInStaff, approver: SignedInStaff, new_checkout: MakeCheckout, admin: Any
+) -> None:
+    checkout = await new_checkout()
+    assert (await checkout.charge(card())).status_code == 200
+    paid = await admin.fetchrow("SELECT business_id, reference, pay_code FROM payment")
+    by_reference, by_code = (f"/refunds/{paid['business_id']}/{paid[name]}" for name in ("reference", "pay_code"))
+    another_tab = await operator.fields(by_code)
+    assert (await operator.send(by_reference, at=by_reference, amount="10.5", why="broken")).status_code == 303
+    assert await admin.fetchval("SELECT subject FROM approval") == paid["pay_code"]
+    fields = {**another_tab, "once": "again", "factor": "sandbox", "amount": "1", "why": "again"}
+    again = await operator.post(by_code, fields)
+    assert (again.status_code, "proposed already" in again.text) == (409, True)
+    assert "<dt>Amount</dt><dd>₦10.50</dd>" in (await approver.get("/approvals")).text
+
+
+async def test_a_void_proposal_has_no_button_and_ends_by_itself(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any
+) -> None:
+    reference = await held(inflows)
+    approval = await proposed(operator, reference)
+    await review.send_back(inflows.runtime.deps, reference, note="by the bank", by=OPERATOR, now=inflows.now)
+    page = (await approver.get("/approvals")).text
+    assert ("Void: changed since" in page, f"{approval}/approve" in page) == (True, False)
+    [ending] = [loop for loop in worker.OPERATOR_LOOPS if loop.name == "end_void_proposals"]
+    assert (await ending.round(inflows.runtime.deps, inflows.runtime.clock)).done == 1
+    assert tuple(await admin.fetchrow("SELECT status, outcome FROM approval")) == ("void", "changed")
+    late = await decide(approver, approval)
+    assert (late.status_code, "This is void since" in late.text) == (409, True)
+
+
+async def test_what_is_gone_at_the_approval_is_said_on_the_page(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any
+) -> None:
+    at = await in_suspense(inflows, admin)
+    assert (await operator.send(at, at=at, what="close", why="by hand")).status_code == 303
+    approval = await open_approval(approver)
+    gone = {"business_id": inflows.shop.business_id, "payment": "GONE"}
+    await admin.execute(
+        "UPDATE approval SET command = 'suspense.assign', arguments = $1::jsonb", msgspec.json.encode(gone).decode()
+    )
+    late = await decide(approver, approval)
+    assert (late.status_code, "has no payment GONE" in late.text, "To approve" in late.text) == (409, True, True)
+
+
 async def test_two_who_approve_at_once_book_once(
     staff: StaffPeople, operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows
 ) -> None:
@@ -93,6 +265,7 @@ async def test_two_who_approve_at_once_book_once(
     statuses = [one.status_code for one in answers if isinstance(one, httpx.Response)]
     journals = await inflows.journals()
     assert len(statuses) == 2
+    assert set(statuses) <= {303, 409}
     assert statuses.count(303) + (not isinstance(answers[2], BaseException)) == 1
     assert journals.get("held_settled", 0) + journals.get("held_returning", 0) == 1
 
@@ -124,9 +297,13 @@ async def test_an_approval_is_void_once_its_subject_has_changed_or_three_days_ha
     operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any
 ) -> None:
     reference = await held(inflows)
+    another_tab = await operator.fields(f"/held/{reference}")
     approval = await proposed(operator, reference)
-    again = await operator.send(f"/held/{reference}", at=f"/held/{reference}", what="credit", why="again")
-    assert "proposed already" in again.text
+    for what in ("credit", "return"):
+        fields = {**another_tab, "once": f"again-{what}", "factor": "sandbox", "what": what, "why": "again"}
+        again = await operator.post(f"/held/{reference}", fields)
+        words = f"proposed already: Credit a held inflow, by {operator.member.name} on"
+        assert (again.status_code, words in again.text) == (409, True)
     await admin.execute("UPDATE approval SET subject_version = subject_version + 1")
     late = await decide(approver, approval)
     assert (late.status_code, "has changed since" in late.text) == (409, True)
@@ -147,7 +324,8 @@ async def test_a_proposal_is_declined_or_taken_back(
     approval = await proposed(operator, reference)
     other = await staff.person(StaffRole.OPERATOR)
     assert (await decide(other, approval, "withdraw")).status_code == 403
-    assert (await decide(operator, approval, "withdraw")).status_code == 303
+    taken = await decide(operator, approval, "withdraw")
+    assert taken.headers["location"].endswith("?said=taken_back")
     approval = await proposed(operator, reference)
     assert (await decide(approver, approval, "decline")).headers["location"].endswith("declined")
     assert (await inflows.get(reference))["status"] == "pending"
@@ -290,3 +468,55 @@ async def test_the_staff_is_changed_by_two_approvers(staff: StaffPeople, approve
     assert (await decide(second, approval)).status_code == 303
     assert await admin.fetchval("SELECT count(*) FROM mail WHERE recipient = 'new@example.com'") == 1
     assert "Nneka Obi" in (await approver.get("/staff")).text
+
+
+async def test_money_in_suspense_has_candidates_of_its_own_rail_and_is_assigned_by_choosing_one(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, new_checkout: MakeCheckout, admin: Any
+) -> None:
+    waiting, named = await new_checkout(), await new_checkout(amount=777)
+    for checkout in (waiting, named):
+        assert (await checkout.charge({"type": "bank_transfer"})).status_code == 200
+    first, second = await admin.fetch("SELECT * FROM payment ORDER BY id")
+    narration = f"for {second['reference']}, thanks"
+    sent = credit("DE99", first["expected_minor"], currency="NGN", remittance=narration)
+    assert (await inflows.notify(sent)).status_code == 200
+    at = f"/suspense/{await admin.fetchval(IN_SUSPENSE)}"
+    page = (await operator.get(at)).text
+    assert [first["reference"] in page, "waited for this amount" in page, "named in the narration" in page] == [
+        True
+    ] * 3
+    assert "Choose" not in (await approver.get(at)).text
+    # What the rail sent, as text.
+    assert f"&#34;{sent['transactionId']}&#34;" in page
+    link = page.partition(f"&amp;payment={first['pay_code']}")[0].rpartition('href="/console')[2]
+    chosen = f"{link.replace('&amp;', '&')}&payment={first['pay_code']}"
+    page = (await operator.get(chosen)).text
+    assert f'value="{first["pay_code"]}"' in page
+    assert 'value="assign" required checked' in page
+    fields = {"business": first["business_id"], "payment": first["pay_code"], "what": "assign", "why": "same amount"}
+    assert (await operator.send(at, at=chosen, **fields)).status_code == 303
+    page = (await approver.get(at)).text
+    assert f"{first['reference']}, pending" in page
+    assert (await decide(approver, await open_approval(approver))).status_code == 303
+    assert await admin.fetchval("SELECT status FROM payment WHERE id = $1", first["id"]) == "success"
+    page = (await operator.get(at)).text
+    for words in (
+        f"<dt>Payer</dt><dd>{sent['payer']['name']}", f"<dt>Proposed by</dt><dd>{operator.member.name}",
+        f"<dt>Approved by</dt><dd>{approver.member.name}", f"&#34;{sent['transactionId']}&#34;",
+    ):  # fmt: skip
+        assert words in page, words
+
+
+async def test_decided_suspense_keeps_payer_and_narration(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any
+) -> None:
+    at = await in_suspense(inflows, admin)
+    before = (await operator.get(at)).text
+    assert (await operator.send(at, at=at, what="close", why="paid by hand")).status_code == 303
+    assert (await decide(approver, await open_approval(approver))).status_code == 303
+    page = (await operator.get(at)).text
+    for label in ("Payer", "Narration"):
+        fact = f"<dt>{label}</dt><dd>{before.partition(f'<dt>{label}</dt><dd>')[2].partition('<')[0]}</dd>"
+        assert "–" not in fact
+        assert fact in page
+    assert f"<dt>Approved by</dt><dd>{approver.member.name}" in page

@@ -115,7 +115,7 @@ async def test_what_support_asks_for_another_person_allows(
     assert done.status_code == 303
     assert await count(admin) == 1
     again = await finance.send(below, at="/refunds?tab=approve", once="another")
-    assert again.status_code == 404
+    assert again.status_code == 409
     assert await count(admin) == 1
     rows = await admin.fetch("SELECT actor, action FROM audit WHERE action LIKE 'refund.%' ORDER BY id")
     assert [tuple(row) for row in rows] == [

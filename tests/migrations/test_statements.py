@@ -26,7 +26,6 @@ OVER_ALL_BUSINESSES = {
     "approval/store:list_of_staff": OPERATOR,
     "audit/chain_store:list_businesses_to_link": DUE,
     "audit/chain_store:list_trail": OPERATOR,
-    "bank_file/suspense_store:*": OPERATOR,
     "checkout/receipt_store:list_due": DUE,
     "checkout/receipt_store:list_refunds_due": DUE,
     "checkout/store:list_versions": GROUPED,

@@ -117,7 +117,14 @@ async def test_one_broken_row_delays_no_other_and_is_done_once_its_cause_is_fixe
 
 
 def test_every_loop_of_the_worker_is_poisoned_or_has_no_rows_of_its_own() -> None:
-    without_rows = {"purge_leases", "roll_up_takings", "trade_sample_days", "prove_books", "watch_alarms"}
+    without_rows = {
+        "purge_leases",
+        "roll_up_takings",
+        "trade_sample_days",
+        "prove_books",
+        "watch_alarms",
+        "end_void_proposals",
+    }
     # Files: a broken one is put aside, see tests/bank/test_import.py.
     without_rows |= {"import_bank_files"} | {f"remove_{kind.name}" for kind in (*KINDS, *LIVE_KINDS, *SANDBOX_KINDS)}
     assert set(LOOPS) == {poison.kind for poison in POISONS} | without_rows

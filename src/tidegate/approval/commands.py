@@ -6,11 +6,11 @@ from datetime import datetime
 from typing import NamedTuple
 
 from tidegate.approval import store
-from tidegate.approval.four_eyes import NO_APPROVAL, open_request
+from tidegate.approval.four_eyes import open_request, undecided
 from tidegate.approval.model import LASTS, Proposal, RefundArguments, RefundStep, default_limit, step_for
 from tidegate.audit import store as audit
 from tidegate.audit.model import Actor
-from tidegate.core.errors import ChangedElsewhere, Conflict, NotFound
+from tidegate.core.errors import ChangedElsewhere, Conflict
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Tx
 from tidegate.member.permission import Role
@@ -65,7 +65,7 @@ async def refund(
         currency=asked.amount.currency, amount_minor=asked.amount.minor, reason=asked.reason, note=asked.note
     )
     proposal = Proposal(
-        business_id=payment.business_id, realm=DASHBOARD, command="refund", subject=payment.pay_code,
+        business_id=payment.business_id, realm=DASHBOARD, command="refund", topic="refund", subject=payment.pay_code,
         version=payment.version, arguments=arguments, reason=asked.note or asked.reason or "", asked_by=person_id,
     )  # fmt: skip
     approval_id = await store.insert(tx, proposal, now=now, expires_at=now + LASTS)
@@ -106,9 +106,7 @@ async def approve(tx: Tx, business_id: str, approval_id: int, *, person_id: str,
 
 async def decline(tx: Tx, business_id: str, approval_id: int, *, person_id: str, by: Actor, now: datetime) -> None:
     """Only the person who asked may take it back."""
-    found = await store.lock(tx, business_id, approval_id, DASHBOARD)
-    if found is None or found.status != "open":
-        raise NotFound(NO_APPROVAL)
+    found = await undecided(tx, business_id, approval_id, DASHBOARD)
     await store.decide(tx, found, status="declined", by=person_id, outcome=None, now=now)
     await audit.insert(
         tx, business_id, by, action="refund.declined", subject=found.subject,

@@ -13,13 +13,28 @@ from tidegate.member.realm import Realm
 NO_APPROVAL = "nothing with this number waits for approval"
 
 
+async def undecided(tx: Tx, business_id: str, approval_id: int, realm: Realm) -> ApprovalRequest:
+    """Locked. Of two who decide at once, the second reads who was first."""
+    found = await store.lock(tx, business_id, approval_id, realm)
+    if found is None:
+        raise NotFound(NO_APPROVAL)
+    if found.status != "open":
+        raise Conflict(decided_words(found))
+    return found
+
+
+def decided_words(found: ApprovalRequest) -> str:
+    at = f"{found.decided_at:%-d %b %Y, %H:%M} UTC"
+    if found.decided_by_name is None:
+        return f"this is void since {at}: what it is about has changed, or nobody decided in time"
+    return f"{found.decided_by_name} {found.status} this on {at}"
+
+
 async def open_request(
     tx: Tx, business_id: str, approval_id: int, realm: Realm, *, by: str, now: datetime
 ) -> ApprovalRequest:
     """Locked, and another person's."""
-    found = await store.lock(tx, business_id, approval_id, realm)
-    if found is None or found.status != "open":
-        raise NotFound(NO_APPROVAL)
+    found = await undecided(tx, business_id, approval_id, realm)
     if not found.is_open(now):
         raise Conflict("this was asked for more than three days ago; ask anew")
     if found.asked_by == by:

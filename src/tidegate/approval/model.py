@@ -41,6 +41,8 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     business_id: str
     realm: Realm
     command: str
+    # What it decides about its subject. Of the staff's proposals one is open at a time.
+    topic: str
     subject: str
     version: int
     arguments: msgspec.Struct

@@ -8,35 +8,61 @@ import msgspec
 
 from tidegate.approval.model import ApprovalRequest, Proposal
 from tidegate.core.money import Currency, Money
-from tidegate.infra.db import Row, Tx, naming
+from tidegate.infra.db import Row, Tx
 from tidegate.member.realm import Realm
 
 
-class AlreadyProposed(Exception):
-    """The same is open already; nothing was written."""
-
-
-async def insert(tx: Tx, proposal: Proposal, *, now: datetime, expires_at: datetime) -> int:
-    """Raises AlreadyProposed where the staff have the same proposal open already; one that has lapsed is void."""
+async def insert(tx: Tx, proposal: Proposal, *, now: datetime, expires_at: datetime) -> int | None:
+    """None where the staff have decided nothing yet about the same: `find_rival` has it. One that has lapsed, or that
+    is about another version, is void."""
     await tx.execute(
         """
-        UPDATE approval SET status = 'void', decided_at = $5, outcome = 'lapsed'
-         WHERE business_id = $1 AND realm = $2 AND command = $3 AND subject = $4 AND status = 'open'
-           AND expires_at <= $5
+        UPDATE approval SET status = 'void', decided_at = $5,
+                            outcome = CASE WHEN expires_at <= $5 THEN 'lapsed' ELSE 'changed' END
+         WHERE business_id = $1 AND realm = $2 AND topic = $3 AND subject = $4 AND status = 'open'
+           AND (expires_at <= $5 OR (realm = 'console' AND subject_version <> $6))
         """,
-        proposal.business_id, proposal.realm.name, proposal.command, proposal.subject, now,
+        proposal.business_id, proposal.realm.name, proposal.topic, proposal.subject, now, proposal.version,
     )  # fmt: skip
-    with naming({"approval_one_open_proposal": AlreadyProposed}):
-        approval_id: int = await tx.fetchval(
-            """
-            INSERT INTO approval (business_id, realm, command, subject, subject_version, arguments, reason, asked_by,
-                                  asked_at, expires_at)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id
-            """,
-            proposal.business_id, proposal.realm.name, proposal.command, proposal.subject, proposal.version,
-            msgspec.json.encode(proposal.arguments).decode(), proposal.reason, proposal.asked_by, now, expires_at,
-        )  # fmt: skip
+    approval_id: int | None = await tx.fetchval(
+        """
+        INSERT INTO approval (business_id, realm, command, topic, subject, subject_version, arguments, reason, asked_by,
+                              asked_at, expires_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+            ON CONFLICT (business_id, topic, subject) WHERE status = 'open' AND realm = 'console' DO NOTHING
+        RETURNING id
+        """,
+        proposal.business_id, proposal.realm.name, proposal.command, proposal.topic, proposal.subject,
+        proposal.version, msgspec.json.encode(proposal.arguments).decode(), proposal.reason, proposal.asked_by, now,
+        expires_at,
+    )  # fmt: skip
     return approval_id
+
+
+async def find_rival(tx: Tx, proposal: Proposal) -> ApprovalRequest | None:
+    """What the staff have open about the same."""
+    row = await tx.fetchrow(
+        """
+        SELECT approval.*, asker.name AS asked_by_name, NULL AS decided_by_name
+          FROM approval JOIN person AS asker ON asker.id = asked_by
+         WHERE business_id = $1 AND topic = $2 AND subject = $3 AND status = 'open' AND realm = 'console'
+        """,
+        proposal.business_id, proposal.topic, proposal.subject,
+    )  # fmt: skip
+    return _approval(row) if row else None
+
+
+async def find(tx: Tx, business_id: str, approval_id: int, realm: Realm) -> ApprovalRequest | None:
+    row = await tx.fetchrow(
+        """
+        SELECT approval.*, asker.name AS asked_by_name, decider.name AS decided_by_name
+          FROM approval JOIN person AS asker ON asker.id = asked_by
+          LEFT JOIN person AS decider ON decider.id = decided_by
+         WHERE business_id = $1 AND approval.id = $2 AND realm = $3
+        """,
+        business_id, approval_id, realm.name,
+    )  # fmt: skip
+    return _approval(row) if row else None
 
 
 async def list_newest(tx: Tx, business_id: str, *, is_open: bool, limit: int) -> list[ApprovalRequest]:
@@ -67,6 +93,31 @@ async def list_of_staff(tx: Tx, *, is_open: bool, limit: int) -> list[ApprovalRe
         is_open, limit,
     )  # fmt: skip
     return [_approval(row) for row in rows]
+
+
+async def list_decisions(tx: Tx, business_id: str, topic: str, subject: str) -> list[ApprovalRequest]:
+    """What the staff approved about a thing, the newest first."""
+    rows = await tx.fetch(
+        """
+        SELECT approval.*, asker.name AS asked_by_name, decider.name AS decided_by_name
+          FROM approval JOIN person AS asker ON asker.id = asked_by JOIN person AS decider ON decider.id = decided_by
+         WHERE business_id = $1 AND realm = 'console' AND topic = $2 AND subject = $3 AND approval.status = 'approved'
+         ORDER BY approval.id DESC LIMIT 10
+        """,
+        business_id, topic, subject,
+    )  # fmt: skip
+    return [_approval(row) for row in rows]
+
+
+async def end_void(tx: Tx, approval: ApprovalRequest, *, outcome: str, now: datetime) -> bool:
+    ended = await tx.fetchval(
+        """
+        UPDATE approval SET status = 'void', decided_at = $3, outcome = $4
+         WHERE business_id = $1 AND id = $2 AND status = 'open' RETURNING true
+        """,
+        approval.business_id, approval.id, now, outcome,
+    )  # fmt: skip
+    return ended is True
 
 
 async def list_about(tx: Tx, business_id: str, subject: str) -> list[ApprovalRequest]:
@@ -101,7 +152,7 @@ async def lock(tx: Tx, business_id: str, approval_id: int, realm: Realm) -> Appr
         """
         SELECT approval.*,
                (SELECT name FROM person WHERE person.id = asked_by) AS asked_by_name,
-               NULL AS decided_by_name
+               (SELECT name FROM person WHERE person.id = decided_by) AS decided_by_name
           FROM approval WHERE business_id = $1 AND id = $2 AND realm = $3 FOR UPDATE
         """,
         business_id, approval_id, realm.name,

@@ -7,16 +7,17 @@ import msgspec
 from rich.table import Table
 
 from tidegate.approval import store
+from tidegate.approval.four_eyes import decided_words
 from tidegate.approval.model import ApprovalRequest
 from tidegate.cli.console import as_json_option, fail, out, plain, print_json, reports_errors, show_table
 from tidegate.cli.operator import SHOWN_MAX, limit_option
 from tidegate.cli.proposal import actor_of, proven, with_staff_approval_deps
-from tidegate.core.errors import NotFound
+from tidegate.core.errors import Conflict, NotFound
 from tidegate.infra.timestamp import to_iso
 from tidegate.staff.permission import StaffPermission, is_granted
 from tidegate.staff_approval import commands
 from tidegate.staff_approval.model import StaffApprovalDeps
-from tidegate.staff_approval.table import words_of
+from tidegate.staff_approval.proposals import DescribedProposal, describe_all
 
 _number = click.argument("number", type=click.IntRange(1, 2**63 - 1))
 _by = click.option("--by", metavar="EMAIL", required=True, help="One of the staff, asked for the password or a code.")
@@ -34,30 +35,45 @@ def approval() -> None:
 def list_(limit: int, as_json: bool) -> None:
     """List what waits, the oldest first."""
 
-    async def run(deps: StaffApprovalDeps) -> list[ApprovalRequest]:
+    async def run(deps: StaffApprovalDeps) -> list[DescribedProposal]:
         async with deps.db.connection() as tx:
             found = await store.list_of_staff(tx, is_open=True, limit=limit)
-        return [one for one in found if one.is_open(deps.clock.now())]
+            waiting = [one for one in found if one.is_open(deps.clock.now())]
+            return [one for one in await describe_all(deps, tx, waiting) if not one.is_void]
 
     found = with_staff_approval_deps(run)
     if as_json:
         print_json([_to_json(one) for one in found])
         return
-    table = Table("Number", "What", "Of", "Business", "Why", "By", "Until")
+    table = Table("Number", "What", "Of", "Why", "By", "Until")
     for one in found:
+        request = one.request
         table.add_row(
-            str(one.id), plain(words_of(one)), plain(one.subject), one.business_id, plain(one.reason),
-            plain(one.asked_by_name), f"{one.expires_at:%Y-%m-%d %H:%M} UTC",
+            str(request.id), plain(_words(one)), plain(request.subject), plain(request.reason),
+            plain(request.asked_by_name), f"{request.expires_at:%Y-%m-%d %H:%M} UTC",
         )  # fmt: skip
     show_table(table, "[green]✓[/] Nothing waits for a second person.")
 
 
-def _to_json(one: ApprovalRequest) -> dict[str, object]:
+def _words(one: DescribedProposal) -> str:
+    """As the console shows it: what, for which merchant, and each fact."""
+    facts = [f"{fact.label}: {f'{fact.before} → ' if fact.before else ''}{fact.value}" for fact in one.facts]
+    return "\n".join([f"{one.words} · {one.merchant}" if one.merchant else one.words, *facts])
+
+
+def _to_json(described: DescribedProposal) -> dict[str, object]:
+    one = described.request
     return {
         "number": one.id,
         "command": one.command,
         "subject": one.subject,
         "businessId": one.business_id,
+        "merchant": described.merchant,
+        "words": described.words,
+        "facts": [
+            {"label": fact.label, "before": str(fact.before) if fact.before else None, "value": str(fact.value)}
+            for fact in described.facts
+        ],
         "arguments": msgspec.json.decode(one.arguments),
         "why": one.reason,
         "proposedBy": one.asked_by_name,
@@ -75,7 +91,9 @@ def approve(number: int, by: str) -> None:
 
     async def run(deps: StaffApprovalDeps) -> commands.Approved:
         found = await _open(deps, number)
-        out.print(f"{plain(words_of(found))}: {plain(found.subject)}. {plain(found.reason)}", soft_wrap=True)
+        async with deps.db.connection() as tx:
+            [described] = await describe_all(deps, tx, [found])
+        out.print(f"{plain(_words(described))}\n{plain(found.subject)}: {plain(found.reason)}", soft_wrap=True)
         person = await proven(deps, by, StaffPermission.APPROVE)
         return await commands.approve(deps, found.business_id, number, person_id=person.member.id, by=actor_of(person))
 
@@ -108,7 +126,11 @@ def decline(number: int, by: str) -> None:
 async def _open(deps: StaffApprovalDeps, number: int) -> ApprovalRequest:
     async with deps.db.connection() as tx:
         waiting = await store.list_of_staff(tx, is_open=True, limit=SHOWN_MAX)
+        decided = await store.list_of_staff(tx, is_open=False, limit=SHOWN_MAX)
     for one in waiting:
         if one.id == number:
             return one
+    for one in decided:
+        if one.id == number:
+            raise Conflict(decided_words(one))
     raise NotFound(f"nothing with the number {number} waits; `tidegate approval list` shows what does")

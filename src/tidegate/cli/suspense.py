@@ -6,8 +6,6 @@ import click
 import msgspec
 from rich.table import Table
 
-from tidegate.bank_file.suspense import list_candidates
-from tidegate.bank_file.suspense_store import TransferCandidate
 from tidegate.cli.console import as_json_option, fail, out, plain, print_record, reports_errors, show_table
 from tidegate.cli.operator import SHOWN_MAX, any_business_option, limit_option, with_payment_deps, words
 from tidegate.cli.proposal import act_or_propose, by_option
@@ -15,7 +13,8 @@ from tidegate.core.clock import Clock
 from tidegate.infra.timestamp import to_iso
 from tidegate.intake import suspense as commands
 from tidegate.intake import suspense_store as store
-from tidegate.intake.model import SuspenseDecision, SuspenseReceipt
+from tidegate.intake.candidates import list_candidates
+from tidegate.intake.model import SuspenseDecision, SuspenseReceipt, TransferCandidate
 from tidegate.ledger.model import PLATFORM_BUSINESS_ID
 from tidegate.rail.deps import PaymentDeps
 from tidegate.staff_approval.arguments import AssignArguments
@@ -85,8 +84,8 @@ def _record(one: SuspenseReceipt, candidates: list[TransferCandidate]) -> dict[s
         "transactionId": one.transaction_id,
         "businessId": _business_of(one),
         "candidates": [
-            {"businessId": it.business_id, "merchantReference": it.merchant_reference, "code": it.code,
-             "status": it.status}
+            {"businessId": it.business_id, "merchantReference": it.merchant_reference, "payCode": it.pay_code,
+             "code": it.code, "status": it.status}
             for it in candidates
         ],
     }  # fmt: skip

@@ -36,14 +36,29 @@ async def credit(
 ) -> Collection:
     async with deps.db.transaction() as tx:
         await also(tx)
-        held = await _held(tx, reference)
-        place = await _place_of(tx, held)
-        change = decide.on_review_passed(place, held, note=note, terms=deps.inflow_terms, now=now)
-        if not isinstance(change, CollectionChange):
-            raise Conflict(f"it cannot be credited: {change.sentence}; {_way_out(change)}")
+        change = await _credited(tx, deps, reference, note=note, now=now)
         await _write(tx, change, by, "collection.credited")
     deps.db.notify(EVENT_CHANNEL)
     return change.collection
+
+
+async def _credited(tx: Tx, deps: PaymentDeps, reference: str, *, note: str | None, now: datetime) -> CollectionChange:
+    held = await _held(tx, reference)
+    place = await _place_of(tx, held)
+    change = decide.on_review_passed(place, held, note=note, terms=deps.inflow_terms, now=now)
+    if not isinstance(change, CollectionChange):
+        raise Conflict(f"it cannot be credited: {change.sentence}; {_way_out(change)}")
+    return change
+
+
+async def check_credit(tx: Tx, deps: PaymentDeps, reference: str, *, now: datetime) -> None:
+    """Raises what `credit` would refuse."""
+    await _credited(tx, deps, reference, note=None, now=now)
+
+
+async def check_return(tx: Tx, reference: str) -> None:
+    """Raises what `send_back` would refuse."""
+    await _held(tx, reference)
 
 
 def _way_out(reason: InflowReason) -> str:
@@ -85,10 +100,9 @@ async def _return_overdue(deps: PaymentDeps, lease: Lease, now: datetime) -> boo
     return True
 
 
-async def preview(deps: PaymentDeps, held: Collection, *, now: datetime) -> CollectionChange | InflowReason:
+async def preview(tx: Tx, deps: PaymentDeps, held: Collection, *, now: datetime) -> CollectionChange | InflowReason:
     """What crediting it now would book. The reason when it cannot be credited."""
-    async with deps.db.connection() as tx:
-        place = await _place_of(tx, held)
+    place = await _place_of(tx, held)
     return decide.on_review_passed(place, held, note=None, terms=deps.inflow_terms, now=now)
 
 

@@ -35,6 +35,32 @@ async def list_held(tx: Tx, *, business_id: str | None, limit: int) -> list[Coll
     return [collection_of(row) for row in rows]
 
 
+async def list_returned(tx: Tx, *, before: tuple[datetime, int] | None, limit: int) -> list[Collection]:
+    """Of all businesses, the newest first. `before` is when the last of the page before was returned, and its id."""
+    rows = await tx.fetch(
+        """
+        SELECT * FROM collection
+         WHERE return_asked_at IS NOT NULL
+           AND (return_asked_at, id) < (coalesce($1::timestamptz, 'infinity'), coalesce($2::bigint, 0))
+         ORDER BY return_asked_at DESC, id DESC LIMIT $3
+        """,
+        *(before or (None, None)), limit,
+    )  # fmt: skip
+    return [collection_of(row) for row in rows]
+
+
+async def is_hold_ended(tx: Tx, business_id: str, reference: str) -> bool:
+    """Whether it went back because nobody decided in time."""
+    found = await tx.fetchval(
+        """
+        SELECT EXISTS (SELECT FROM audit
+                        WHERE business_id = $1 AND subject = $2 AND action = 'collection.hold_ended')
+        """,
+        business_id, reference,
+    )  # fmt: skip
+    return found is True
+
+
 # The kind of leased work. The statement below repeats the name.
 RETURN_OVERDUE = "return_overdue_inflows"
 

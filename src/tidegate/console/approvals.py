@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidegate.approval import store
+from tidegate.approval.four_eyes import NO_APPROVAL
 from tidegate.approval.model import ApprovalRequest
+from tidegate.console.proposing import show_proposals
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import (
     AccessDenied,
@@ -18,60 +20,83 @@ from tidegate.core.errors import (
 )
 from tidegate.dashboard.paging import number_in
 from tidegate.infra.page.response import Html
+from tidegate.member.realm import CONSOLE
 from tidegate.staff.permission import StaffPermission
 from tidegate.staff_approval import commands as staff_approvals
-from tidegate.staff_approval.model import StaffApprovalDeps
-from tidegate.staff_approval.table import STAFF_COMMANDS, words_of
+from tidegate.staff_approval.table import STAFF_COMMANDS
 
-PAGE = 100
+# What each needs is read for itself, so a page has few.
+PAGE = 50
+DECIDED = 30
+# Of the form on the page of the subject, which it comes back to.
+AT_SUBJECT = "subject"
 
 
 @dataclass(frozen=True)
 class ApprovalPages:
     shell: ConsoleShell
-    deps: StaffApprovalDeps
 
     async def show(self, visitor: ConsoleVisitor) -> Html:
         return await self._page(visitor, None)
 
     async def _page(self, visitor: ConsoleVisitor, wrong: Refusal | None, *, link: str = "") -> Html:
         async with self.shell.db.connection() as tx:
-            waiting = await store.list_of_staff(tx, is_open=True, limit=PAGE)
-            decided = await store.list_of_staff(tx, is_open=False, limit=PAGE)
+            found = await store.list_of_staff(tx, is_open=True, limit=PAGE)
+            waiting = await show_proposals(self.shell, visitor, tx, found)
+            found = await store.list_of_staff(tx, is_open=False, limit=DECIDED)
+            decided = await show_proposals(self.shell, visitor, tx, found)
         return self.shell.page(
             visitor, "staff_approvals.html", title="Approvals", section="Approvals", wrong=wrong, link=link,
-            status=409 if wrong else 200, waiting=[_shown(one) for one in waiting if one.is_open(visitor.now)],
-            decided=[_shown(one) for one in decided],
+            status=409 if wrong else 200, waiting=[one for one in waiting if not one.is_void],
+            void=[one for one in waiting if one.is_void], decided=decided,
         )  # fmt: skip
 
     async def approve(self, visitor: ConsoleVisitor) -> Html:
-        business_id, approval_id = _key_in(visitor)
+        request = await self._request(visitor)
         try:
             done = await staff_approvals.approve(
-                self.deps, business_id, approval_id, person_id=visitor.staff.member.id, by=visitor.by
+                self.shell.approvals, request.business_id, request.id, person_id=visitor.staff.member.id, by=visitor.by
             )
-        except (Conflict, Invalid, InsufficientBalance, RefundExceedsAvailable) as wrong:
+        except (Conflict, Invalid, NotFound, InsufficientBalance, RefundExceedsAvailable) as wrong:
             return await self._page(visitor, wrong)
         if done.link:
             return await self._page(visitor, None, link=done.link)
-        return self.shell.to("/approvals?said=approved")
+        return self._back(visitor, request, "approved")
 
     async def decline(self, visitor: ConsoleVisitor) -> Html:
-        business_id, approval_id = _key_in(visitor)
-        await staff_approvals.decline(
-            self.shell.db, business_id, approval_id, person_id=visitor.staff.member.id, by=visitor.by, now=visitor.now
-        )
-        return self.shell.to("/approvals?said=declined")
+        return await self._end(visitor, await self._request(visitor), "declined")
 
     async def withdraw(self, visitor: ConsoleVisitor) -> Html:
         """Only one's own."""
-        business_id, approval_id = _key_in(visitor)
-        async with self.shell.db.connection() as tx:
-            waiting = await store.list_of_staff(tx, is_open=True, limit=PAGE)
-        own = {(one.business_id, one.id) for one in waiting if one.asked_by == visitor.staff.member.id}
-        if (business_id, approval_id) not in own:
+        request = await self._request(visitor)
+        if request.asked_by != visitor.staff.member.id:
             raise AccessDenied("only the person who proposed this takes it back; an approver declines it")
-        return await self.decline(visitor)
+        return await self._end(visitor, request, "taken_back")
+
+    async def _end(self, visitor: ConsoleVisitor, request: ApprovalRequest, said: str) -> Html:
+        try:
+            await staff_approvals.decline(
+                self.shell.db, request.business_id, request.id, person_id=visitor.staff.member.id, by=visitor.by,
+                now=visitor.now,
+            )  # fmt: skip
+        except Conflict as wrong:
+            return await self._page(visitor, wrong)
+        return self._back(visitor, request, said)
+
+    def _back(self, visitor: ConsoleVisitor, request: ApprovalRequest, said: str) -> Html:
+        is_of_subject = visitor.form.get("at") == AT_SUBJECT
+        page = STAFF_COMMANDS[request.command].page(request) if is_of_subject else "/approvals"
+        return self.shell.to(f"{page}?said={said}")
+
+    async def _request(self, visitor: ConsoleVisitor) -> ApprovalRequest:
+        number = number_in(visitor.request.path["approval"])
+        if number is None:
+            raise NotFound(NO_APPROVAL)
+        async with self.shell.db.connection() as tx:
+            found = await store.find(tx, visitor.request.path["business"], number, CONSOLE)
+        if found is None:
+            raise NotFound(NO_APPROVAL)
+        return found
 
     def routes(self) -> list[ConsoleRoute]:
         at = "/approvals/{business}/{approval}"
@@ -81,15 +106,3 @@ class ApprovalPages:
             ConsoleRoute("POST", f"{at}/decline", "declineProposal", StaffPermission.APPROVE, self.decline),
             ConsoleRoute("POST", f"{at}/withdraw", "withdrawProposal", StaffPermission.PROPOSE, self.withdraw),
         ]
-
-
-def _shown(one: ApprovalRequest) -> tuple[ApprovalRequest, str, str]:
-    """With its words, and the page of its subject."""
-    return one, words_of(one), STAFF_COMMANDS[one.command].page(one)
-
-
-def _key_in(visitor: ConsoleVisitor) -> tuple[str, int]:
-    number = number_in(visitor.request.path["approval"])
-    if number is None:
-        raise NotFound("there is nothing at this address")
-    return visitor.request.path["business"], number

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 from tidegate.account import store as account_store
 from tidegate.approval import store as approval_store
@@ -10,19 +11,25 @@ from tidegate.collection import review, review_store
 from tidegate.collection.list_store import CollectionFilter, list_page
 from tidegate.collection.model import Collection, CollectionChange, CollectionStatus
 from tidegate.collection.reason import InflowReason
-from tidegate.console.proposing import propose
+from tidegate.console.proposing import decided_by, propose, show_proposals
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Refusal
 from tidegate.core.money import Money
 from tidegate.dashboard.inflow_pages import INFLOW_WORDS
+from tidegate.dashboard.paging import number_in
 from tidegate.infra.page.response import Html
 from tidegate.merchant import commands as merchants
 from tidegate.rail.deps import PaymentDeps
 from tidegate.staff.permission import StaffPermission
+from tidegate.staff_approval import subject_store
 
 PAGE = 100
 EARLIER = 20
 COMMANDS = {"credit": "inflow.credit", "return": "inflow.return"}
+TOPIC = "inflow"
+START = datetime.fromtimestamp(0, UTC)
+# Of what an address may say: the year 5138.
+MOMENT_MAX = 10**17
 
 
 @dataclass(frozen=True)
@@ -31,12 +38,26 @@ class HeldPages:
     deps: PaymentDeps
 
     async def show_list(self, visitor: ConsoleVisitor) -> Html:
+        if visitor.request.query.get("status") == "returned":
+            return await self._returned(visitor)
         async with self.shell.db.connection() as tx:
             held = await review_store.list_held(tx, business_id=None, limit=PAGE)
-        names = {one.business_id: (await merchants.get(self.shell.db, one.business_id)).name for one in held}
+            names = await subject_store.names_of(tx, {one.business_id for one in held})
         return self.shell.page(
             visitor, "held_list.html", title="Held inflows", section="Held inflows", held=held, names=names
         )
+
+    async def _returned(self, visitor: ConsoleVisitor) -> Html:
+        """Why each was returned; the newest first."""
+        before = _place_in(visitor.request.query.get("before", ""))
+        async with self.shell.db.connection() as tx:
+            found = await review_store.list_returned(tx, before=before, limit=PAGE + 1)
+            names = await subject_store.names_of(tx, {one.business_id for one in found})
+        older = _place_of(found[PAGE - 1]) if len(found) > PAGE else ""
+        return self.shell.page(
+            visitor, "returned_list.html", title="Returned inflows", section="Held inflows", returned=found[:PAGE],
+            names=names, older=f"?status=returned&before={older}" if older else None,
+        )  # fmt: skip
 
     async def show(self, visitor: ConsoleVisitor) -> Html:
         return await self._page(visitor, await self._inflow(visitor))
@@ -46,9 +67,12 @@ class HeldPages:
         async with self.shell.db.connection() as tx:
             waiting = await review_store.list_held(tx, business_id=None, limit=PAGE)
             account = await account_store.find(tx, held.business_id, held.account_id)
-            proposed = await approval_store.list_about(tx, held.business_id, held.reference)
+            found = await approval_store.list_about(tx, held.business_id, held.reference)
+            proposed = await show_proposals(self.shell, visitor, tx, found)
+            by = await decided_by(tx, held.business_id, TOPIC, held.reference)
+            hold_ended = await review_store.is_hold_ended(tx, held.business_id, held.reference)
             earlier = await list_page(
-                tx, held.business_id, CollectionFilter(account_id=held.account_id), before_id=None, offset=0,
+                tx, held.business_id, CollectionFilter(account_id=held.account_id), before_id=held.id, offset=0,
                 limit=EARLIER,
             )  # fmt: skip
         assert account is not None
@@ -58,18 +82,20 @@ class HeldPages:
         word, tint = INFLOW_WORDS[held.status]
         return self.shell.page(
             visitor, "held.html", title="Held inflow", section="Held inflows", status=_status(wrong), wrong=wrong,
-            held=held, business=business, account=account, proposed=proposed, word=word, tint=tint,
+            held=held, business=business, account=account, proposed=proposed, by=by, word=word, tint=tint,
             is_held=held.status is CollectionStatus.PENDING, check=held.name_check, typed_name=marked(held),
+            is_decidable=not any(not one.is_void for one in proposed), is_hold_ended=hold_ended,
             earlier=[(one, *INFLOW_WORDS[one.status]) for one in earlier if _is_of_payer(one, held)],
             place=at, waiting=len(waiting),
-            following=references[at + 1] if at is not None and at + 1 < len(references) else None, **credit,
+            following=_following(references, held.reference), **credit,
         )  # fmt: skip
 
     async def _credit(self, visitor: ConsoleVisitor, held: Collection) -> dict[str, object]:
         """What crediting would book, or why it cannot be credited."""
         if held.status is not CollectionStatus.PENDING:
             return {"block_reason": "", "booked": [], "net": None}
-        change = await review.preview(self.deps, held, now=self.shell.clock.now_of(held.business_id))
+        async with self.shell.db.connection() as tx:
+            change = await review.preview(tx, self.deps, held, now=self.shell.clock.now_of(held.business_id))
         if isinstance(change, InflowReason):
             return {"block_reason": change.sentence, "booked": [], "net": None}
         assert change.collection.credited is not None
@@ -81,9 +107,18 @@ class HeldPages:
         if command is None:
             raise NotFound(f"`what` is one of {', '.join(COMMANDS)}")
         try:
-            return await propose(self.shell, visitor, command, held.business_id, held.reference)
+            return await propose(
+                self.shell, visitor, command, held.business_id, held.reference, then=await self._next(held)
+            )
         except (Invalid, ChangedElsewhere, Conflict) as wrong:
             return await self._page(visitor, await self._inflow(visitor), wrong)
+
+    async def _next(self, held: Collection) -> str:
+        """The page after a proposal: the next inflow that waits."""
+        async with self.shell.db.connection() as tx:
+            waiting = await review_store.list_held(tx, business_id=None, limit=PAGE)
+        following = _following([one.reference for one in waiting], held.reference)
+        return f"/held/{following}?said=proposed_before" if following else "/held?said=proposed"
 
     async def _inflow(self, visitor: ConsoleVisitor) -> Collection:
         return await review.get_unscoped(self.deps, visitor.request.path["inflow"])
@@ -102,9 +137,26 @@ def _status(wrong: Refusal | None) -> int:
     return 422 if isinstance(wrong, Invalid) else 409
 
 
+def _following(references: list[str], reference: str) -> str | None:
+    at = references.index(reference) + 1 if reference in references else len(references)
+    return references[at] if at < len(references) else None
+
+
+def _place_of(returned: Collection) -> str:
+    """In the list of returned inflows: when it was returned, in microseconds, and its id."""
+    assert returned.sent_back is not None
+    return f"{(returned.sent_back.asked_at - START) // timedelta(microseconds=1)}-{returned.id}"
+
+
+def _place_in(text: str) -> tuple[datetime, int] | None:
+    moment, _, number = (number_in(part) or 0 for part in text.partition("-"))
+    return (START + timedelta(microseconds=min(moment, MOMENT_MAX)), number) if moment and number else None
+
+
 def _is_of_payer(one: Collection, held: Collection) -> bool:
+    """And before it."""
     is_same = one.payer.account_number == held.payer.account_number if held.payer.account_number else False
-    return one.reference != held.reference and (is_same or one.payer.name == held.payer.name)
+    return one.id < held.id and (is_same or one.payer.name == held.payer.name)
 
 
 def _booked(change: CollectionChange) -> list[tuple[str, Money]]:

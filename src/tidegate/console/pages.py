@@ -54,20 +54,20 @@ class Console:
         sign_in = SignIn(deps.db, deps.vault, url, realm=CONSOLE, may_enter=may_enter)
         passkeys = Passkeys(sign_in, site, secret)
         renderer = Renderer(site, package="tidegate.console")
-        self.shell = ConsoleShell(deps.db, clock, settings.mode, site, sign_in, passkeys, limit, renderer, secret)
+        approvals = StaffApprovalDeps(payment_deps, clock, settings.mode, settings.base_url, url, webhooks=lambda: deps)
+        self.shell = ConsoleShell(
+            deps.db, clock, settings.mode, site, sign_in, passkeys, limit, renderer, secret, approvals
+        )
         self.sign_in_pages = StaffSignInPages(self.shell)
         self.access = ConsoleAccess(urlsplit(settings.console_url).hostname, settings.console_networks)
         accounts, merchants = AccountPages(self.shell), MerchantPages(self.shell, settings.base_url)
-        staff_approvals = StaffApprovalDeps(
-            payment_deps, clock, settings.mode, settings.base_url, url, webhooks=lambda: deps
-        )
         self.table: list[ConsoleRoute] = [
             *Overview(self.shell).routes(),
             *ConsoleSearch(self.shell).routes(),
             *merchants.routes(),
             *MerchantRightPages(self.shell, merchants).routes(),
             *EndpointPages(self.shell, merchants, deps).routes(),
-            *ApprovalPages(self.shell, staff_approvals).routes(),
+            *ApprovalPages(self.shell).routes(),
             *accounts.routes(),
             *DocumentPages(self.shell, accounts).routes(),
             *HeldPages(self.shell, payment_deps).routes(),

@@ -23,13 +23,16 @@ from tidegate.member.realm import CONSOLE
 from tidegate.staff import store as staff_store
 from tidegate.staff.model import StaffMember
 from tidegate.staff.permission import StaffPermission, grant_of, is_granted
+from tidegate.staff_approval.model import StaffApprovalDeps
 
 PATH = CONSOLE.path
 # What a page says after a form; the address has the word alone.
 SAID = {
     "proposed": "Proposed. It waits for one of the approvers.",
+    "proposed_before": "Proposed. It waits for one of the approvers; this is the next one.",
     "approved": "Approved and done.",
     "declined": "Declined; nothing was done.",
+    "taken_back": "Taken back; nothing was done.",
     "done": "Done.",
     "created": "Created. The invitation of its owner waits for one of the approvers.",
 }
@@ -61,6 +64,8 @@ ConsoleRoute = PageRow[ConsoleVisitor, StaffPermission]
 
 @dataclass(frozen=True)
 class ConsoleShell(SignedInShell[ConsoleVisitor, StaffPermission]):
+    approvals: StaffApprovalDeps
+
     @property
     def prefix(self) -> str:
         return PATH

@@ -5,21 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidegate.approval import store as approval_store
-from tidegate.bank_file.suspense import list_candidates
-from tidegate.console.proposing import propose
+from tidegate.console.proposing import decided_by, propose, show_proposals
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Problem, Refusal
 from tidegate.dashboard.paging import number_in
+from tidegate.infra.db import Tx
 from tidegate.infra.page.response import Html
 from tidegate.intake import store as intake_store
 from tidegate.intake import suspense_store
-from tidegate.intake.model import SuspenseReceipt
+from tidegate.intake.candidates import list_candidates
+from tidegate.intake.model import SuspenseDecision, SuspenseReceipt
 from tidegate.staff.permission import StaffPermission
+from tidegate.staff_approval import subject_store
 from tidegate.staff_approval.arguments import AssignArguments
 
 PAGE = 100
 FIELD_CHARS_MAX = 100
 SUBJECT_CHARS_MAX = 300
+BODY_BYTES_SHOWN_MAX = 16 * 1024
+TOPIC = "suspense"
 
 
 @dataclass(frozen=True)
@@ -56,14 +60,29 @@ class SuspensePages:
         async with self.shell.db.connection() as tx:
             receipt = await suspense_store.find_open(tx, receipt_id) if receipt_id else None
             decided = await suspense_store.find_decision(tx, receipt_id) if receipt_id and not receipt else None
-            if receipt is None and decided is None:
+            if decided is not None:
+                return await self._decided(visitor, tx, decided)
+            if receipt is None:
                 raise NotFound("there is nothing at this address")
-            candidates = await list_candidates(tx, receipt) if receipt else []
-            proposed = await approval_store.list_about(tx, receipt.business_id, str(receipt.id)) if receipt else []
+            candidates = await list_candidates(tx, receipt)
+            found = await approval_store.list_about(tx, receipt.business_id, str(receipt.id))
+            proposed = await show_proposals(self.shell, visitor, tx, found)
+            body = await _body_of(tx, receipt.rail, receipt.notification_id)
         return self.shell.page(
             visitor, "suspense.html", title="Money in suspense", section="Suspense & quarantine", receipt=receipt,
-            decided=decided, candidates=candidates, proposed=proposed, wrong=wrong,
+            candidates=candidates, proposed=proposed, body=body, wrong=wrong, chosen=_chosen_in(visitor),
+            is_decidable=not any(not one.is_void for one in proposed),
             status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409,
+        )  # fmt: skip
+
+    async def _decided(self, visitor: ConsoleVisitor, tx: Tx, decided: SuspenseDecision) -> Html:
+        by = await decided_by(tx, decided.business_id, TOPIC, str(decided.receipt_id))
+        names = await subject_store.names_of(tx, [decided.given_to or ""])
+        return self.shell.page(
+            visitor, "suspense_decided.html", title="Money that was in suspense", section="Suspense & quarantine",
+            decided=decided, by=by, transfer=await suspense_store.find_decided(tx, decided),
+            owner=names.get(decided.given_to or "", ""),
+            body=await _body_of(tx, decided.rail, decided.notification_id),
         )  # fmt: skip
 
     async def decide(self, visitor: ConsoleVisitor) -> Html:
@@ -101,6 +120,20 @@ class SuspensePages:
             ConsoleRoute("GET", at, "showSuspenseReceipt", StaffPermission.SEE, self.show),
             ConsoleRoute("POST", at, "decideSuspense", StaffPermission.PROPOSE, self.decide),
         ]
+
+
+async def _body_of(tx: Tx, rail: str, notification_id: str | None) -> str:
+    """What the rail sent, as text. Empty where it was erased, or where no notification brought the money."""
+    body = await intake_store.find_body(tx, rail, notification_id) if notification_id else None
+    text = (body or b"")[:BODY_BYTES_SHOWN_MAX].decode("utf-8", "replace")
+    return f"{text} …" if body and len(body) > BODY_BYTES_SHOWN_MAX else text
+
+
+def _chosen_in(visitor: ConsoleVisitor) -> dict[str, str]:
+    """The candidate that was chosen: it stands in the form."""
+    query = visitor.request.query
+    chosen = {name: query.get(name, "")[:FIELD_CHARS_MAX] for name in ("business", "payment")}
+    return {"what": "assign", **chosen} if all(chosen.values()) else {}
 
 
 def assigned_in(visitor: ConsoleVisitor) -> AssignArguments:

@@ -26,6 +26,8 @@ class SuspenseReceipt(msgspec.Struct, frozen=True, kw_only=True):
     payer: dict[str, Any]
     # None for money of an attempt, which came without an account.
     transfer: MoneyArrived | None
+    # The rail's, that brought it.
+    notification_id: str | None = None
 
     @property
     def cause(self) -> str:
@@ -35,6 +37,28 @@ class SuspenseReceipt(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def remittance(self) -> str | None:
         return self.transfer.remittance if self.transfer else None
+
+
+class TransferCandidate(msgspec.Struct, frozen=True, kw_only=True):
+    """A payment that money in suspense may be for."""
+
+    business_id: str
+    business: str
+    pay_code: str
+    merchant_reference: str
+    expected: Money
+    status: str
+    # Shown to the payer, for the narration; None where the rail has none.
+    code: str | None
+    # Otherwise it waits for a transfer of this amount.
+    is_named: bool
+
+
+class DecidedTransfer(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of money that was in suspense."""
+
+    payer: str | None
+    narration: str | None
 
 
 class SuspenseDecision(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,6 +72,10 @@ class SuspenseDecision(msgspec.Struct, frozen=True, kw_only=True):
     note: str
     decided_by: str
     decided_at: datetime
+    # Under which business it was in suspense, and what brought it there.
+    business_id: str = ""
+    rail: str = ""
+    notification_id: str | None = None
 
     def __str__(self) -> str:
         what = {

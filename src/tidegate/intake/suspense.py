@@ -18,7 +18,7 @@ from tidegate.audit import store as audit
 from tidegate.audit.model import Actor
 from tidegate.collection import decide as inflow
 from tidegate.collection import store as collection_store
-from tidegate.collection.model import AccountSnapshot, CollectionStatus
+from tidegate.collection.model import AccountSnapshot, CollectionChange, CollectionStatus
 from tidegate.core import ids
 from tidegate.core.errors import Conflict, NotFound, Unavailable
 from tidegate.dispute import commands as dispute
@@ -30,7 +30,7 @@ from tidegate.intake.model import SuspenseDecision, SuspenseReceipt
 from tidegate.ledger import postings
 from tidegate.money_return.reason import ReturnReason
 from tidegate.payment import attempt_store, decide, settle
-from tidegate.payment.change import PaymentSnapshot
+from tidegate.payment.change import PaymentChange, PaymentSnapshot
 from tidegate.payment.decide import IncomingTransfer
 from tidegate.rail.deps import PaymentDeps
 from tidegate.rail.notification import AlreadyReceived
@@ -51,9 +51,7 @@ async def assign_to_payment(
 ) -> SuspenseDecision:  # fmt: skip
     """`reference` is the payment's pay code or merchant reference."""
     async with deps.db.connection() as tx:
-        pay_code = await store.find_pay_code(tx, business_id, reference)
-    if pay_code is None:
-        raise NotFound(f"the business {business_id} has no payment {reference}")
+        pay_code = await _pay_code_of(tx, business_id, reference)
 
     async def write(tx: Tx, receipt: SuspenseReceipt, decision: SuspenseDecision) -> None:
         snapshot = await store.find_payment(tx, business_id, pay_code, receipt)
@@ -72,9 +70,7 @@ async def assign_to_account(
     also: InSameTransaction = nothing_else,
 ) -> SuspenseDecision:  # fmt: skip
     async with deps.db.connection() as tx:
-        known = ACCOUNT_ID.fullmatch(account_id) and await account_store.find(tx, business_id, account_id)
-    if not known:
-        raise NotFound(f"the business {business_id} has no virtual account {account_id}")
+        await _refuse_unknown_account(tx, business_id, account_id)
 
     async def write(tx: Tx, receipt: SuspenseReceipt, decision: SuspenseDecision) -> None:
         place = await _place(tx, receipt, business_id, account_id)
@@ -83,6 +79,46 @@ async def assign_to_account(
 
     wanted = _wanted("assigned", note, by, now, given_to=business_id, subject=account_id)
     return await _decide(deps, receipt_id, wanted, write, by=by, also=also)
+
+
+async def _pay_code_of(tx: Tx, business_id: str, reference: str) -> str:
+    pay_code = await store.find_pay_code(tx, business_id, reference)
+    if pay_code is None:
+        raise NotFound(f"the business {business_id} has no payment {reference}")
+    return pay_code
+
+
+async def _refuse_unknown_account(tx: Tx, business_id: str, account_id: str) -> None:
+    if not ACCOUNT_ID.fullmatch(account_id) or not await account_store.find(tx, business_id, account_id):
+        raise NotFound(f"the business {business_id} has no virtual account {account_id}")
+
+
+async def check(tx: Tx, receipt_id: int, decision: str) -> SuspenseReceipt:
+    """Raises what the decision would be refused for."""
+    receipt = await store.find_open(tx, receipt_id) if 0 < receipt_id <= RECEIPT_ID_MAX else None
+    if receipt is None:
+        raise _unknown(receipt_id)
+    await _refuse_uncertain(tx, receipt, decision)
+    return receipt
+
+
+async def check_payment(
+    tx: Tx, deps: PaymentDeps, receipt_id: int, *, business_id: str, reference: str, now: datetime
+) -> None:
+    """Raises what `assign_to_payment` would refuse."""
+    receipt = await check(tx, receipt_id, "assigned")
+    snapshot = await store.find_payment(tx, business_id, await _pay_code_of(tx, business_id, reference), receipt)
+    assert snapshot is not None  # Payments stay.
+    await _paid(deps, tx, receipt, snapshot, now)
+
+
+async def check_account(
+    tx: Tx, deps: PaymentDeps, receipt_id: int, *, business_id: str, account_id: str, now: datetime
+) -> None:
+    """Raises what `assign_to_account` would refuse."""
+    receipt = await check(tx, receipt_id, "assigned")
+    await _refuse_unknown_account(tx, business_id, account_id)
+    _credited(deps, receipt, await _place(tx, receipt, business_id, account_id), now)
 
 
 async def send_back(
@@ -130,8 +166,11 @@ async def _decide(
                 receipt = await store.lock(tx, receipt_id)
                 if receipt is None:
                     return _repeated(await store.find_decision(tx, receipt_id), wanted, receipt_id)
-                await _refuse_uncertain(tx, receipt, wanted)
-                made = msgspec.structs.replace(wanted, receipt_id=receipt.id, amount=receipt.amount)
+                await _refuse_uncertain(tx, receipt, wanted.decision)
+                made = msgspec.structs.replace(
+                    wanted, receipt_id=receipt.id, amount=receipt.amount, business_id=receipt.business_id,
+                    rail=receipt.rail, notification_id=receipt.notification_id,
+                )  # fmt: skip
                 await write(tx, receipt, made)
                 await _audit(tx, receipt, made, by)
         except StaleChange:
@@ -143,11 +182,11 @@ async def _decide(
     raise Unavailable("its new owner was changed at the same time; retry after 1 s", retry_after_s=1)
 
 
-async def _refuse_uncertain(tx: Tx, receipt: SuspenseReceipt, wanted: SuspenseDecision) -> None:
+async def _refuse_uncertain(tx: Tx, receipt: SuspenseReceipt, decision: str) -> None:
     if await store.is_taken_back(tx, receipt):
         raise Conflict("the bank has taken this money back; the worker books that")
     found = await store.find_dispute(tx, receipt)
-    if found is not None and wanted.decision != "closed":
+    if found is not None and decision != "closed":
         raise Conflict(
             f"dispute {found} is about this money, and the bank decides about it: wait until it is won, or close it"
         )
@@ -182,6 +221,16 @@ async def _release(tx: Tx, receipt: SuspenseReceipt, decision: SuspenseDecision,
 
 
 async def _pay(deps: PaymentDeps, tx: Tx, receipt: SuspenseReceipt, snapshot: PaymentSnapshot, now: datetime) -> None:
+    change = await _paid(deps, tx, receipt, snapshot, now)
+    assert change.receipt is not None
+    taken = msgspec.structs.replace(change.receipt, arrived_at=receipt.account_number or "")
+    await attempt_store.pay_from_suspense(tx, msgspec.structs.replace(change, receipt=taken))
+
+
+async def _paid(
+    deps: PaymentDeps, tx: Tx, receipt: SuspenseReceipt, snapshot: PaymentSnapshot, now: datetime
+) -> PaymentChange:
+    """As if it had come to the payment at once. Raises where the payment cannot take it."""
     attempt, pay_code = snapshot.attempt, snapshot.payment.pay_code
     if attempt is None:
         kind = "transfer" if receipt.transfer else "attempt"
@@ -197,8 +246,7 @@ async def _pay(deps: PaymentDeps, tx: Tx, receipt: SuspenseReceipt, snapshot: Pa
     assert taken is not None
     if isinstance(taken.reason, ReturnReason):
         raise Conflict(f"the payment {pay_code} cannot take it: {taken.reason.sentence}; {WAY_OUT}")
-    taken = msgspec.structs.replace(taken, arrived_at=receipt.account_number or "")
-    await attempt_store.pay_from_suspense(tx, msgspec.structs.replace(change, receipt=taken))
+    return change
 
 
 def _arrival(receipt: SuspenseReceipt, begun_at: datetime) -> IncomingTransfer:
@@ -230,6 +278,12 @@ async def _place(tx: Tx, receipt: SuspenseReceipt, business_id: str, account_id:
 
 
 async def _credit(deps: PaymentDeps, tx: Tx, receipt: SuspenseReceipt, place: AccountSnapshot, now: datetime) -> None:
+    change = _credited(deps, receipt, place, now)
+    await collection_store.credit_from_suspense(tx, change, account_version=place.account.version)
+
+
+def _credited(deps: PaymentDeps, receipt: SuspenseReceipt, place: AccountSnapshot, now: datetime) -> CollectionChange:
+    """As if it had come to the account at once. Raises where the account cannot take it."""
     assert receipt.transfer is not None
     change = inflow.on_arrival(
         place, receipt.transfer, rail=receipt.rail, terms=deps.inflow_terms, ref=None, now=now
@@ -238,4 +292,4 @@ async def _credit(deps: PaymentDeps, tx: Tx, receipt: SuspenseReceipt, place: Ac
     if arrived.status is CollectionStatus.REVERSED:
         assert arrived.reason is not None
         raise Conflict(f"the account {arrived.account_id} cannot take it: {arrived.reason.sentence}; {WAY_OUT}")
-    await collection_store.credit_from_suspense(tx, change, account_version=place.account.version)
+    return change

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 import msgspec
 
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, StaleChange, Tx, naming
-from tidegate.intake.model import SuspenseDecision, SuspenseReceipt
+from tidegate.intake.model import DecidedTransfer, SuspenseDecision, SuspenseReceipt, TransferCandidate
 from tidegate.ledger.model import Journal
 from tidegate.payment.attempt_store import snapshot_of
 from tidegate.payment.change import PaymentSnapshot
@@ -88,6 +90,87 @@ async def find_decision(tx: Tx, receipt_id: int) -> SuspenseDecision | None:
         note=row["note"],
         decided_by=row["decided_by"],
         decided_at=row["decided_at"],
+        business_id=row["business_id"],
+        rail=row["rail"],
+        notification_id=row["notification_id"],
+    )
+
+
+async def find_decided(tx: Tx, decision: SuspenseDecision) -> DecidedTransfer | None:
+    """From where the money is now: what was returned or closed, or its owner's receipt or inflow."""
+    row = await tx.fetchrow(
+        """
+        WITH decided AS (SELECT * FROM suspense_decision WHERE business_id = $1 AND receipt_id = $2)
+        SELECT payer ->> 'name' AS payer, notified ->> 'remittance' AS narration FROM receipt
+         WHERE business_id = $1 AND id = $2
+         UNION ALL
+        SELECT receipt.payer ->> 'name', NULL FROM decided
+          JOIN receipt ON receipt.business_id = decided.given_to AND receipt.rail = decided.rail
+                          AND receipt.transaction_id = decided.transaction_id
+         UNION ALL
+        SELECT collection.payer ->> 'name', collection.remittance FROM decided
+          JOIN collection ON collection.business_id = decided.given_to AND collection.rail = decided.rail
+                             AND collection.transaction_id = decided.transaction_id
+         LIMIT 1
+        """,
+        decision.business_id, decision.receipt_id,
+    )  # fmt: skip
+    return DecidedTransfer(payer=row["payer"], narration=row["narration"]) if row else None
+
+
+async def list_waiting(
+    tx: Tx, receipt: SuspenseReceipt, *, since: datetime, read: int, limit: int
+) -> list[TransferCandidate]:
+    """Of the `read` newest transfers of this amount that were begun by this rail, those that are not paid."""
+    rows = await tx.fetch(
+        """
+        SELECT DISTINCT ON (begun.created_at, payment.business_id, payment.id)
+               payment.business_id, business.name AS business, pay_code, payment.reference, payment.currency,
+               payment.expected_minor, payment.status, begun.account_number, false AS is_named
+          FROM (SELECT business_id, payment_id, account_number, created_at FROM attempt
+                 WHERE rail = $1 AND expected_minor = $2 AND account_number IS NOT NULL AND status <> 'succeeded'
+                   AND created_at BETWEEN $3 AND $4
+                 ORDER BY created_at DESC LIMIT $6) AS begun
+          JOIN payment ON payment.business_id = begun.business_id AND payment.id = begun.payment_id
+          JOIN business ON business.id = begun.business_id
+         WHERE payment.currency = $5 AND payment.status <> 'success'
+         ORDER BY begun.created_at DESC, payment.business_id, payment.id LIMIT $7
+        """,
+        receipt.rail, receipt.amount.minor, since, receipt.received_at, receipt.amount.currency, read, limit,
+    )  # fmt: skip
+    return [_candidate(row) for row in rows]
+
+
+async def list_named(tx: Tx, names: Sequence[str], *, limit: int) -> list[TransferCandidate]:
+    """By pay code or merchant reference. Each business is searched by its own index keys."""
+    rows = await tx.fetch(
+        """
+        SELECT found.business_id, business.name AS business, pay_code, reference, currency, expected_minor,
+               found.status, NULL AS account_number, true AS is_named
+          FROM business CROSS JOIN LATERAL (
+               SELECT business_id, pay_code, reference, currency, expected_minor, status, created_at FROM payment
+                WHERE business_id = business.id AND reference = ANY ($1)
+                UNION
+               SELECT business_id, pay_code, reference, currency, expected_minor, status, created_at FROM payment
+                WHERE business_id = business.id AND pay_code = ANY ($1)) AS found
+         ORDER BY found.created_at DESC LIMIT $2
+        """,
+        list(names), limit,
+    )  # fmt: skip
+    return [_candidate(row) for row in rows]
+
+
+def _candidate(row: Row) -> TransferCandidate:
+    return TransferCandidate(
+        business_id=row["business_id"],
+        business=row["business"],
+        pay_code=row["pay_code"],
+        merchant_reference=row["reference"],
+        expected=Money(row["expected_minor"], Currency(row["currency"])),
+        status=row["status"],
+        # Of an account that payments share.
+        code=(row["account_number"] or "").partition("/")[2] or None,
+        is_named=row["is_named"],
     )
 
 
@@ -98,12 +181,13 @@ async def decide(
     await tx.execute(
         """
         INSERT INTO suspense_decision (business_id, receipt_id, rail, transaction_id, account_number, currency,
-                                       amount_minor, decision, given_to, subject, note, decided_by, decided_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+                                       amount_minor, decision, given_to, subject, note, decided_by, decided_at,
+                                       notification_id)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
         """,
         receipt.business_id, receipt.id, receipt.rail, receipt.transaction_id, receipt.account_number,
         receipt.amount.currency, receipt.amount.minor, decision.decision, decision.given_to, decision.subject,
-        decision.note, decision.decided_by, decision.decided_at,
+        decision.note, decision.decided_by, decision.decided_at, receipt.notification_id,
     )  # fmt: skip
     given: dict[str, Any] = {"decision": decision, "journal": journal.columns()._asdict()}
     if return_reason is not None:
@@ -159,4 +243,5 @@ def _receipt(row: Row) -> SuspenseReceipt:
         transaction_id=row["transaction_id"],
         payer=msgspec.json.decode(row["payer"]),
         transfer=_transfers.decode(row["notified"]) if row["notified"] else None,
+        notification_id=row["notification_id"],
     )

@@ -736,6 +736,7 @@ CREATE TABLE approval (
     id              bigint      GENERATED ALWAYS AS IDENTITY,
     realm           text        NOT NULL DEFAULT 'dashboard',
     command         text        NOT NULL,
+    topic           text        NOT NULL,
     subject         text        NOT NULL,
     subject_version bigint      NOT NULL,
     arguments       jsonb       NOT NULL,
@@ -756,11 +757,13 @@ CREATE TABLE approval (
     CONSTRAINT approval_is_decided_once CHECK ((status = 'open') = (decided_at IS NULL))
 );
 COMMENT ON TABLE approval IS 'What one person asks for and another one allows: a command with its arguments, for the version of the thing that was seen.';
+COMMENT ON COLUMN approval.topic IS 'What it decides: to credit and to return an inflow are one topic, of which the staff have one proposal open at a time.';
 COMMENT ON COLUMN approval.realm IS 'Who decides: the people of the business, or the operator''s staff.';
 COMMENT ON COLUMN approval.outcome IS 'What running it made, such as the reference of a refund; or why it is void.';
 CREATE INDEX approval_open ON approval (business_id, id) WHERE status = 'open';
-CREATE UNIQUE INDEX approval_one_open_proposal ON approval (business_id, command, subject)
+CREATE UNIQUE INDEX approval_one_open_proposal ON approval (business_id, topic, subject)
     WHERE status = 'open' AND realm = 'console';
+CREATE INDEX approval_by_subject ON approval (business_id, subject) WHERE realm = 'console';
 CREATE INDEX approval_of_staff ON approval (decided_at) WHERE realm = 'console';
 
 CREATE TABLE refund_limit (
@@ -1514,6 +1517,8 @@ CREATE UNIQUE INDEX attempt_one_open_per_payment ON attempt (business_id, paymen
 CREATE UNIQUE INDEX attempt_one_success_per_payment ON attempt (business_id, payment_id) WHERE status = 'succeeded';
 CREATE INDEX attempt_by_account_number ON attempt (rail, account_number, id) WHERE account_number IS NOT NULL;
 CREATE INDEX attempt_by_account ON attempt (business_id, account_id) WHERE account_id IS NOT NULL;
+CREATE INDEX attempt_by_transfer ON attempt (rail, expected_minor, created_at)
+    WHERE account_number IS NOT NULL AND status <> 'succeeded';
 CREATE INDEX attempt_to_close ON attempt (expires_at) WHERE status = 'waiting' AND account_number IS NOT NULL;
 CREATE INDEX attempt_to_poll ON attempt (next_poll_at) WHERE next_poll_at IS NOT NULL;
 
@@ -1582,17 +1587,19 @@ CREATE TABLE receipt (
     reason         text,
     payer          jsonb       NOT NULL DEFAULT '{}',
     notified       jsonb,
+    notification_id text,
     created_at     timestamptz NOT NULL,
     CONSTRAINT receipt_pk PRIMARY KEY (business_id, id),
     CONSTRAINT receipt_one_per_transaction UNIQUE (business_id, rail, transaction_id),
     CONSTRAINT receipt_payment_fk FOREIGN KEY (business_id, payment_id) REFERENCES payment (business_id, id),
     CONSTRAINT receipt_is_of_money CHECK (amount_minor > 0),
     CONSTRAINT receipt_outcome_is_known CHECK (outcome IN ('settled', 'held', 'returned', 'suspense', 'decided')),
-    CONSTRAINT receipt_keeps_the_transfer_in_suspense CHECK (notified IS NULL OR outcome = 'suspense')
+    CONSTRAINT receipt_keeps_the_transfer_of_suspense CHECK (notified IS NULL OR outcome IN ('suspense', 'decided'))
 );
 COMMENT ON TABLE receipt IS 'Money that arrived, and what was done with it. Nothing received is ever unrecorded.';
 COMMENT ON COLUMN receipt.outcome IS 'decided: it was in suspense and an operator returned or closed it, see suspense_decision. Assigned money is a receipt or an inflow of its owner instead.';
-COMMENT ON COLUMN receipt.notified IS 'Of a transfer in suspense: all that the rail notified, for the checks of an assignment.';
+COMMENT ON COLUMN receipt.notified IS 'Of a transfer that is or was in suspense: all that the rail notified, for the checks of an assignment.';
+COMMENT ON COLUMN receipt.notification_id IS 'Of money in suspense: the rail''s notification that brought it.';
 CREATE INDEX receipt_of_payment ON receipt (business_id, payment_id);
 CREATE INDEX receipt_in_suspense ON receipt (created_at) WHERE outcome = 'suspense';
 -- The bank names a transaction, not a business.
@@ -1610,6 +1617,7 @@ CREATE TABLE suspense_decision (
     given_to       text        CONSTRAINT suspense_decision_owner_fk REFERENCES business (id),
     subject        text,
     note           text        NOT NULL,
+    notification_id text,
     decided_by     text        NOT NULL,
     decided_at     timestamptz NOT NULL,
     CONSTRAINT suspense_decision_pk PRIMARY KEY (business_id, receipt_id),
@@ -1904,6 +1912,7 @@ CREATE INDEX collection_of_currency_not_successful ON collection (business_id, d
 CREATE INDEX collection_of_account_not_successful ON collection (business_id, account_id, status, id)
     WHERE status <> 'successful';
 CREATE INDEX collection_that_owes ON collection (id) WHERE owed_minor > 0;
+CREATE INDEX collection_returned ON collection (return_asked_at, id) WHERE return_asked_at IS NOT NULL;
 CREATE INDEX collection_to_review ON collection (id) WHERE status = 'pending';
 CREATE INDEX collection_hold_to_end ON collection (held_until) WHERE status = 'pending' AND held_until IS NOT NULL;
 
@@ -2999,9 +3008,9 @@ BEGIN
         RETURN 'duplicate';
     END IF;
     INSERT INTO receipt (business_id, rail, transaction_id, payment_id, account_number, currency, amount_minor, outcome,
-                         reason, payer, notified, created_at)
+                         reason, payer, notified, notification_id, created_at)
     VALUES (p_business_id, v_new.rail, v_new.transaction_id, v_new.payment_id, v_new.account_number, v_new.currency,
-            v_new.amount_minor, 'suspense', v_new.reason, v_new.payer, v_new.notified, p_now);
+            v_new.amount_minor, 'suspense', v_new.reason, v_new.payer, v_new.notified, v_ref, p_now);
     PERFORM post_once(p_business_id, p_change -> 'journal', p_now);
     RETURN 'written';
 END
@@ -3032,7 +3041,7 @@ BEGIN
         -- Its owner has it from now on, also when that is the same business.
         DELETE FROM receipt WHERE business_id = p_business_id AND id = v_was.id;
     ELSE
-        UPDATE receipt SET outcome = 'decided', notified = NULL WHERE business_id = p_business_id AND id = v_was.id;
+        UPDATE receipt SET outcome = 'decided' WHERE business_id = p_business_id AND id = v_was.id;
     END IF;
     IF v_new.decision = 'returned' THEN
         INSERT INTO money_return (business_id, reference, rail, transaction_id, currency, amount_minor, reason,
@@ -3304,7 +3313,6 @@ CREATE TABLE bank_attempt (
 );
 COMMENT ON TABLE bank_attempt IS 'Attempts to pay by transfer to an account of the operator. The payer types the code as the narration.';
 CREATE UNIQUE INDEX bank_attempt_one_code ON bank_attempt (code);
-CREATE INDEX bank_attempt_by_amount ON bank_attempt (currency, amount_minor, started_at);
 
 CREATE TABLE bank_number (
     business_id text        NOT NULL CONSTRAINT bank_number_business_fk REFERENCES business (id),
@@ -3935,7 +3943,8 @@ BEGIN
       FROM attempt
      WHERE attempt.business_id = p_business_id AND attempt.payment_id = p_payment_id
        AND given.business_id = p_business_id AND given.reference = attempt.reference;
-    UPDATE receipt SET payer = '{}' WHERE business_id = p_business_id AND payment_id = p_payment_id;
+    UPDATE receipt SET payer = '{}', notified = CASE WHEN outcome = 'suspense' THEN notified END
+     WHERE business_id = p_business_id AND payment_id = p_payment_id;
     UPDATE attempt SET details = '{}' WHERE business_id = p_business_id AND payment_id = p_payment_id;
     UPDATE refund SET reason = NULL, note = NULL, mail_due_at = NULL
      WHERE business_id = p_business_id AND payment_id = p_payment_id;

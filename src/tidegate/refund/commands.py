@@ -82,6 +82,12 @@ async def look_at(tx: Tx, business_id: str, reference: str, *, rate_lasts: timed
     return await _with_rate(tx, subject, rate_lasts, now)
 
 
+async def find_reference(tx: Tx, business_id: str, reference: str) -> str | None:
+    """Our own reference of what could be refunded, by any of its references."""
+    key = await subject_store.find_key(tx, business_id, reference)
+    return (await subject_store.get(tx, key)).reference if key else None
+
+
 async def _key_of(tx: Tx, business_id: str, reference: str) -> SubjectKey:
     key = await subject_store.find_key(tx, business_id, reference)
     if key is None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from tidegate.core.fee import FeeOnRefund
-from tidegate.core.money import Currency
+from tidegate.core.fee import FeeOnRefund, FeeRule
+from tidegate.core.money import Currency, Money
 from tidegate.merchant.key_terms import KeyRequest
 from tidegate.merchant.model import KeyPrint
 from tidegate.refund.model import RefundRate
@@ -158,18 +158,15 @@ def percent_of(basis_points: int) -> str:
     return f"{basis_points // 100}.{basis_points % 100:02d} %"
 
 
-def price_words(price: PriceArguments) -> str:
-    cap = f", at most {price.cap_minor} minor units" if price.cap_minor is not None else ""
-    fixed = f" plus {price.fixed_minor} minor units" if price.fixed_minor else ""
-    returned = ", given back with a refund" if price.on_refund is FeeOnRefund.RETURNED else ""
-    return f"{price.method} in {price.currency}: {percent_of(price.basis_points)}{fixed}{cap}{returned}"
+def fee_words(rule: FeeRule | PriceArguments, currency: Currency) -> str:
+    fixed = f" + {Money(rule.fixed_minor, currency)}" if rule.fixed_minor else ""
+    cap = f", at most {Money(rule.cap_minor, currency)}" if rule.cap_minor is not None else ""
+    returned = ", given back with a refund" if rule.on_refund is FeeOnRefund.RETURNED else ""
+    return f"{percent_of(rule.basis_points)}{fixed}{cap}{returned}"
 
 
 def setting_words(wanted: SettingArguments) -> str:
-    if wanted.changes == {"status": "active"}:
-        return "Reinstate a merchant"
-    shown = (f"{name.replace('_', ' ')} {_shown(value)}" for name, value in wanted.changes.items())
-    return f"Settings: {', '.join(shown)}"
+    return "Reinstate a merchant" if wanted.changes == {"status": "active"} else "Change a merchant's settings"
 
 
 def key_words(wanted: KeyArguments) -> str:
@@ -182,16 +179,12 @@ def roll_words(wanted: RollArguments) -> str:
 
 
 def rate_words(rate: RateArguments) -> str:
-    return f"Rate: 1 {rate.base} is {rate.rate} {rate.quote}, spread {percent_of(rate.spread_basis_points)}"
-
-
-def import_words(wanted: ImportArguments) -> str:
-    return "Rates: " + ", ".join(f"1 {one.base} is {one.rate} {one.quote}" for one in wanted.rates)
+    return f"Set the rate of {rate.base} in {rate.quote}, spread {percent_of(rate.spread_basis_points)}"
 
 
 def refund_words(wanted: OperatorRefund) -> str:
     at = f" at {_RATES[wanted.rate]}" if wanted.rate else ""
-    return f"Refund {'what remains' if wanted.amount is None else wanted.amount}{at} for the merchant"
+    return f"Refund{' what remains' if wanted.amount is None else ''} for the merchant{at}"
 
 
 def refund_end_words(wanted: RefundEndArguments) -> str:
@@ -210,11 +203,5 @@ def payout_words(wanted: PayoutArguments) -> str:
     return f"Pay {wanted.amount} by the bank to the account that ends in {wanted.account_ends}"
 
 
-def endpoint_words(wanted: EndpointChanges) -> str:
-    shown = (f"{name} {_shown(list(value) if isinstance(value, tuple) else value)}"
-             for name, value in wanted.changes.items())  # fmt: skip
-    return f"Send a merchant's events elsewhere: {', '.join(shown)}"
-
-
-def _shown(value: Any) -> str:
-    return (", ".join(value) or "none") if isinstance(value, list) else str(value)
+def shown(value: Any) -> str:
+    return (", ".join(value) or "none") if isinstance(value, list | tuple) else str(value)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from tidegate.approval import store as approvals
-from tidegate.approval.four_eyes import NO_APPROVAL, open_request
+from tidegate.approval.four_eyes import open_request, undecided
 from tidegate.approval.model import LASTS, ApprovalRequest, Proposal
 from tidegate.audit import store as audit
 from tidegate.audit.model import OPERATOR, Actor
@@ -19,7 +19,7 @@ from tidegate.infra.same_transaction import nothing_else
 from tidegate.member.realm import CONSOLE
 from tidegate.staff_approval import store
 from tidegate.staff_approval.arguments import NoArguments
-from tidegate.staff_approval.model import StaffApprovalDeps, StaffCommandRun
+from tidegate.staff_approval.model import ProposalCheck, StaffApprovalDeps, StaffCommandRun
 from tidegate.staff_approval.table import STAFF_COMMANDS, business_for
 
 WHY_CHARS_MAX = 300
@@ -27,23 +27,46 @@ CHANGED = "it has changed since this page was drawn; look again and decide anew"
 NOTHING = NoArguments()
 
 
+GONE = "does not exist, or no longer needs this decision"
+
+
 async def version_of(tx: Tx, command: str, business_id: str, subject: str) -> int:
-    found = await STAFF_COMMANDS[command].version(tx, business_for(command, business_id), subject)
+    found = await _version_now(tx, command, business_id, subject)
     if found is None:
-        raise NotFound(f"{subject or command} does not exist, or no longer needs this decision")
+        raise NotFound(f"{subject or command} {GONE}")
     return found
+
+
+async def _version_now(tx: Tx, command: str, business_id: str, subject: str) -> int | None:
+    return await STAFF_COMMANDS[command].version(tx, business_for(command, business_id), subject)
+
+
+async def checked(deps: StaffApprovalDeps, proposal: Proposal) -> Proposal:
+    """Refused as the approval would be now. Its subject gets the one name that all proposals about it have."""
+    command = STAFF_COMMANDS[proposal.command]
+    async with deps.db.connection() as tx:
+        subject = await command.name(tx, proposal.business_id, proposal.subject)
+        named = msgspec.structs.replace(proposal, subject=subject)
+        try:
+            await command.check(ProposalCheck(tx, deps, named), named.arguments)
+        except NotFound as missing:
+            raise Conflict(missing.message) from None
+    return named
 
 
 async def propose(tx: Tx, proposal: Proposal, *, by: Actor, now: datetime) -> int:
     """Bound to the version that was looked at."""
     if not 0 < len(proposal.reason.strip()) <= WHY_CHARS_MAX:
         raise Invalid(Problem("why", f"Say why in at most {WHY_CHARS_MAX} characters; it is kept for ever."))
-    if await version_of(tx, proposal.command, proposal.business_id, proposal.subject) != proposal.version:
+    version = await _version_now(tx, proposal.command, proposal.business_id, proposal.subject)
+    if version is None:
+        raise Conflict(f"{proposal.subject or proposal.command} {GONE}")
+    if version != proposal.version:
         raise ChangedElsewhere(CHANGED)
-    try:
-        approval_id = await approvals.insert(tx, proposal, now=now, expires_at=now + LASTS)
-    except approvals.AlreadyProposed:
-        raise Conflict("this is proposed already, and waits for an approver") from None
+    approval_id = await approvals.insert(tx, proposal, now=now, expires_at=now + LASTS)
+    if approval_id is None:
+        rival = await approvals.find_rival(tx, proposal)
+        raise Conflict(_waits(rival) if rival else "another proposal about it was made at the same moment; look again")
     await audit.insert(
         tx, proposal.business_id, by, action=f"{proposal.command}.proposed", subject=proposal.subject,
         details={"approval": approval_id, "why": proposal.reason}, now=now,
@@ -51,13 +74,23 @@ async def propose(tx: Tx, proposal: Proposal, *, by: Actor, now: datetime) -> in
     return approval_id
 
 
+def _waits(rival: ApprovalRequest) -> str:
+    command = STAFF_COMMANDS[rival.command]
+    words = command.words(msgspec.json.decode(rival.arguments, type=command.arguments))
+    return (
+        f"this is proposed already: {words}, by {rival.asked_by_name} on {rival.asked_at:%-d %b %Y, %H:%M} UTC. It "
+        "waits for an approver, or is taken back first"
+    )
+
+
 def proposal_of(
     command: str, business_id: str, subject: str, version: int, *, why: str, asked_by: str,
     arguments: msgspec.Struct = NOTHING,
 ) -> Proposal:  # fmt: skip
     return Proposal(
-        business_id=business_for(command, business_id), realm=CONSOLE, command=command, subject=subject,
-        version=version, arguments=arguments, reason=" ".join(why.split()), asked_by=asked_by,
+        business_id=business_for(command, business_id), realm=CONSOLE, command=command,
+        topic=STAFF_COMMANDS[command].topic or command, subject=subject, version=version,
+        arguments=arguments, reason=" ".join(why.split()), asked_by=asked_by,
     )  # fmt: skip
 
 
@@ -79,7 +112,7 @@ async def approve(
 
     async def decide(tx: Tx) -> None:
         locked = await open_request(tx, business_id, approval_id, CONSOLE, by=person_id, now=deps.clock.now())
-        if await version_of(tx, locked.command, business_id, locked.subject) != locked.subject_version:
+        if await _version_now(tx, locked.command, business_id, locked.subject) != locked.subject_version:
             raise Conflict("it has changed since this was proposed; decline it, look again and propose anew")
         await approvals.decide(
             tx, locked, status="approved", by=person_id, outcome=locked.subject, now=deps.clock.now()
@@ -109,9 +142,7 @@ async def decline(
 ) -> None:
     """By an approver, or taken back by the one who proposed it."""
     async with db.transaction() as tx:
-        found = await approvals.lock(tx, business_id, approval_id, CONSOLE)
-        if found is None or found.status != "open":
-            raise NotFound(NO_APPROVAL)
+        found = await undecided(tx, business_id, approval_id, CONSOLE)
         await approvals.decide(tx, found, status="declined", by=person_id, outcome=None, now=now)
         await audit.insert(
             tx, business_id, by, action=f"{found.command}.declined", subject=found.subject,
@@ -161,10 +192,28 @@ async def propose_request(
     deps: StaffApprovalDeps, request: StaffCommandRequest, *, asked_by: str, by: Actor
 ) -> Proposed:
     """From the command line: on the version of this moment."""
+    wanted = proposal_of(
+        request.command, request.business_id, request.subject, 0, why=request.reason or "", asked_by=asked_by,
+        arguments=request.arguments,
+    )  # fmt: skip
+    named = await checked(deps, wanted)
     async with deps.db.transaction() as tx:
-        version = await version_of(tx, request.command, request.business_id, request.subject)
-        proposal = proposal_of(
-            request.command, request.business_id, request.subject, version, why=request.reason or "", asked_by=asked_by,
-            arguments=request.arguments,
-        )  # fmt: skip
+        version = await version_of(tx, named.command, named.business_id, named.subject)
+        proposal = msgspec.structs.replace(named, version=version)
         return Proposed(await propose(tx, proposal, by=by, now=deps.clock.now()))
+
+
+VOID_ROUND_MAX = 200
+
+
+async def end_void(db: Database, *, now: datetime) -> int:
+    """Of those that are open, the oldest first: what has lapsed, or whose subject has changed, is void."""
+    async with db.connection() as tx:
+        found = await approvals.list_of_staff(tx, is_open=True, limit=VOID_ROUND_MAX)
+        ended = 0
+        for one in found:
+            is_changed = await _version_now(tx, one.command, one.business_id, one.subject) != one.subject_version
+            if is_changed or not one.is_open(now):
+                outcome = "changed" if is_changed else "lapsed"
+                ended += await approvals.end_void(tx, one, outcome=outcome, now=now)
+    return ended

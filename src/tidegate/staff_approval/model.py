@@ -9,10 +9,11 @@ from typing import Any
 
 import msgspec
 
-from tidegate.approval.model import ApprovalRequest
+from tidegate.approval.model import ApprovalRequest, Proposal
 from tidegate.audit.model import Actor
 from tidegate.core.clock import Clock
 from tidegate.core.ids import Mode
+from tidegate.core.money import Money
 from tidegate.infra.db import Database, Tx
 from tidegate.infra.same_transaction import InSameTransaction
 from tidegate.rail.deps import PaymentDeps
@@ -59,6 +60,68 @@ class StaffCommandRun:
         return self.reason or ""
 
 
+class ProposalFact(msgspec.Struct, frozen=True):
+    """One line of what an approver reads."""
+
+    label: str
+    value: str | Money
+    # What is there now, where the command changes it.
+    before: str | Money | None = None
+    # Of what it names, below the console.
+    page: str | None = None
+
+
+@dataclass(frozen=True)
+class ProposalLook:
+    """A proposal that is looked at, with what it is about."""
+
+    tx: Tx
+    deps: StaffApprovalDeps
+    request: ApprovalRequest
+
+    @property
+    def business_id(self) -> str:
+        return self.request.business_id
+
+    @property
+    def subject(self) -> str:
+        return self.request.subject
+
+    @property
+    def is_undecided(self) -> bool:
+        """What it would do can be read only until it is decided."""
+        return self.request.status == "open"
+
+
+@dataclass(frozen=True)
+class ProposalCheck:
+    """A proposal before it is made."""
+
+    tx: Tx
+    deps: StaffApprovalDeps
+    proposal: Proposal
+
+    @property
+    def business_id(self) -> str:
+        return self.proposal.business_id
+
+    @property
+    def subject(self) -> str:
+        return self.proposal.subject
+
+    @property
+    def now(self) -> datetime:
+        return self.deps.clock.now_of(self.business_id)
+
+
+async def anything(_: ProposalCheck, _arguments: Any) -> None:
+    """Its version, or the form, says whether it is possible."""
+
+
+async def as_given(_: Tx, _business_id: str, subject: str) -> str:
+    return subject
+
+
 @dataclass(frozen=True)
 class StaffCommand:
     arguments: type[msgspec.Struct]
@@ -66,8 +129,16 @@ class StaffCommand:
     version: Callable[[Tx, str, str], Awaitable[int | None]]
     run: Callable[[StaffCommandRun, Any], Awaitable[object]]
     words: Callable[[Any], str]
+    # Of its subject, and of what it would do.
+    facts: Callable[[ProposalLook, Any], Awaitable[list[ProposalFact]]]
     # The page of its subject, below the console.
     page: Callable[[ApprovalRequest], str]
+    # Raises what the command would refuse.
+    check: Callable[[ProposalCheck, Any], Awaitable[None]] = anything
+    # The one name of a subject that has several.
+    name: Callable[[Tx, str, str], Awaitable[str]] = as_given
+    # Of commands that decide the same about a subject; otherwise the command itself.
+    topic: str = ""
     # Of the one who proposes it.
     permission: StaffPermission = StaffPermission.PROPOSE
     # About no merchant.

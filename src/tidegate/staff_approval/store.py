@@ -1,4 +1,8 @@
-"""SQL of the versions that proposals are bound to. A thing that changes gets a higher number."""
+"""SQL of the versions that proposals are bound to.
+
+A thing that changes gets another number. One that is decided once is 0 until then; None is for what does not exist, or
+needs no decision any more.
+"""
 
 from __future__ import annotations
 
@@ -115,8 +119,8 @@ async def version_of_person(tx: Tx, _business_id: str, email: str) -> int | None
 async def version_of_quarantined(tx: Tx, _business_id: str, subject: str) -> int | None:
     found: int | None = await tx.fetchval(
         """
-        SELECT CASE WHEN state = 'quarantined' THEN 0 ELSE 1 END FROM notification
-         WHERE rail = split_part($1, '/', 1) AND id = substr($1, position('/' IN $1) + 1)
+        SELECT 0 FROM notification
+         WHERE rail = split_part($1, '/', 1) AND id = substr($1, position('/' IN $1) + 1) AND state = 'quarantined'
         """,
         subject,
     )
@@ -125,10 +129,7 @@ async def version_of_quarantined(tx: Tx, _business_id: str, subject: str) -> int
 
 async def version_of_return(tx: Tx, business_id: str, reference: str) -> int | None:
     found: int | None = await tx.fetchval(
-        """
-        SELECT CASE WHEN status = 'confirmed' THEN 1 ELSE 0 END FROM money_return
-         WHERE business_id = $1 AND reference = $2
-        """,
+        "SELECT 0 FROM money_return WHERE business_id = $1 AND reference = $2 AND status <> 'confirmed'",
         business_id, reference,
     )  # fmt: skip
     return found
@@ -136,10 +137,7 @@ async def version_of_return(tx: Tx, business_id: str, reference: str) -> int | N
 
 async def version_of_refund_leg(tx: Tx, business_id: str, reference: str) -> int | None:
     found: int | None = await tx.fetchval(
-        """
-        SELECT CASE WHEN status = 'processing' THEN 0 ELSE 1 END FROM refund_leg
-         WHERE business_id = $1 AND reference = $2
-        """,
+        "SELECT 0 FROM refund_leg WHERE business_id = $1 AND reference = $2 AND status = 'processing'",
         business_id, reference,
     )  # fmt: skip
     return found
@@ -149,9 +147,9 @@ async def version_of_dispute(tx: Tx, business_id: str, subject: str) -> int | No
     """Of `rail/id`."""
     found: int | None = await tx.fetchval(
         """
-        SELECT CASE WHEN status = 'open' THEN 0 ELSE 1 END FROM dispute
+        SELECT 0 FROM dispute
          WHERE business_id = $1 AND rail = split_part($2, '/', 1)
-           AND id = substr($2, strpos($2, '/') + 1)
+           AND id = substr($2, strpos($2, '/') + 1) AND status = 'open'
         """,
         business_id, subject,
     )  # fmt: skip
@@ -172,11 +170,10 @@ async def version_of_payout(tx: Tx, business_id: str, reference: str) -> int | N
 
 
 async def version_of_bank_entry(tx: Tx, _business_id: str, subject: str) -> int | None:
-    """0 while it needs a decision."""
     found: int | None = await tx.fetchval(
         """
-        SELECT CASE WHEN state = 'problem' THEN 0 ELSE 1 END FROM bank_entry
-         WHERE file_id = split_part($1, '/', 1) AND number::text = split_part($1, '/', 2)
+        SELECT 0 FROM bank_entry
+         WHERE file_id = split_part($1, '/', 1) AND number::text = split_part($1, '/', 2) AND state = 'problem'
         """,
         subject,
     )
@@ -184,24 +181,15 @@ async def version_of_bank_entry(tx: Tx, _business_id: str, subject: str) -> int 
 
 
 async def version_of_pause(tx: Tx, business_id: str, rail: str) -> int | None:
-    """None for a rail that was never paused."""
     found: int | None = await tx.fetchval(
-        """
-        SELECT max(CASE WHEN lifted_at IS NULL THEN id ELSE -id END) FROM rail_pause
-         WHERE business_id = $1 AND rail = $2
-        """,
-        business_id, rail,
-    )  # fmt: skip
+        "SELECT id FROM rail_pause WHERE business_id = $1 AND rail = $2 AND lifted_at IS NULL", business_id, rail
+    )
     return found
 
 
 async def version_of_suspense(tx: Tx, business_id: str, receipt_id: str) -> int | None:
-    """0 while it is in suspense: what is decided about it is decided once."""
     found: int | None = await tx.fetchval(
-        """
-        SELECT CASE WHEN outcome = 'suspense' THEN 0 ELSE 1 END FROM receipt
-         WHERE business_id = $1 AND id::text = $2
-        """,
+        "SELECT 0 FROM receipt WHERE business_id = $1 AND id::text = $2 AND outcome = 'suspense'",
         business_id, receipt_id,
     )  # fmt: skip
     return found

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-import msgspec
-
 from tidegate.approval.model import ApprovalRequest
 from tidegate.core.ids import PLATFORM_BUSINESS_ID
 from tidegate.staff.permission import StaffPermission
-from tidegate.staff_approval import arguments, money, rights, store
+from tidegate.staff_approval import arguments, check, describe, money, rights, store
 from tidegate.staff_approval.arguments import NoArguments
 from tidegate.staff_approval.model import StaffCommand
 
@@ -48,126 +46,142 @@ def _staff_page(_: ApprovalRequest) -> str:
 
 STAFF_COMMANDS: dict[str, StaffCommand] = {
     "inflow.credit": StaffCommand(
-        NoArguments, store.version_of_inflow, money.credit, lambda _: "Credit a held inflow", _inflow_page
+        NoArguments, store.version_of_inflow, money.credit, lambda _: "Credit a held inflow", describe.inflow,
+        _inflow_page,
+        check=check.credit, topic="inflow",
     ),
     "inflow.return": StaffCommand(
-        NoArguments, store.version_of_inflow, money.send_back,
-        lambda _: "Return a held inflow to its payer", _inflow_page,
+        NoArguments, store.version_of_inflow, money.send_back, lambda _: "Return a held inflow to its payer",
+        describe.inflow, _inflow_page,
+        check=check.send_back, topic="inflow",
     ),
     "suspense.assign": StaffCommand(
-        arguments.AssignArguments, store.version_of_suspense, money.assign,
-        lambda it: f"Assign money in suspense to {it.payment or it.account_id} of {it.business_id}", _suspense_page,
+        arguments.AssignArguments, store.version_of_suspense, money.assign, lambda _: "Assign money in suspense",
+        describe.assignment, _suspense_page,
+        check=check.assignment, topic="suspense",
     ),
     "suspense.return": StaffCommand(
         NoArguments, store.version_of_suspense, money.return_suspense,
-        lambda _: "Return money in suspense to its payer", _suspense_page,
+        lambda _: "Return money in suspense to its payer", describe.suspense, _suspense_page,
+        check=check.suspense_return, topic="suspense",
     ),
     "suspense.close": StaffCommand(
         NoArguments, store.version_of_suspense, money.close_suspense,
-        lambda _: "Close money in suspense: it was settled outside", _suspense_page,
+        lambda _: "Close money in suspense: it was settled outside", describe.suspense, _suspense_page,
+        check=check.suspense_close, topic="suspense",
     ),
     "refund.create": StaffCommand(
-        arguments.OperatorRefund, store.version_of_refundable, money.refund, arguments.refund_words, _refund_page
+        arguments.OperatorRefund, store.version_of_refundable, money.refund, arguments.refund_words, describe.refund,
+        _refund_page,
+        check=check.refund, name=check.refundable,
     ),
     "quarantine.close": StaffCommand(
         NoArguments, store.version_of_quarantined, money.close_quarantine,
-        lambda _: "Close a notification in quarantine: the rail has said what is right", lambda _: "/suspense",
-        is_of_platform=True,
+        lambda _: "Close a notification in quarantine: the rail has said what is right", describe.quarantined,
+        lambda _: "/suspense", is_of_platform=True,
     ),
     "return.end": StaffCommand(
         NoArguments, store.version_of_return, money.end_return,
-        lambda _: "End a return by hand: it was paid back by another way", lambda _: "/stuck",
+        lambda _: "End a return by hand: it was paid back by another way", describe.money_return, lambda _: "/stuck",
     ),
     "refund.end": StaffCommand(
         arguments.RefundEndArguments, store.version_of_refund_leg, money.end_refund, arguments.refund_end_words,
-        lambda _: "/stuck",
+        describe.refund_leg, lambda _: "/stuck",
     ),
     "dispute.end": StaffCommand(
         arguments.DisputeEndArguments, store.version_of_dispute, money.end_dispute, arguments.dispute_end_words,
-        lambda _: "/disputes",
+        describe.dispute, lambda _: "/disputes",
     ),
     "bank.pay": StaffCommand(
-        arguments.PayoutArguments, store.version_of_payout, money.pay, arguments.payout_words, _payout_page
+        arguments.PayoutArguments, store.version_of_payout, money.pay, arguments.payout_words, describe.payout,
+        _payout_page,
+        check=check.payout,
     ),
     "bank.settle": StaffCommand(
         NoArguments, store.version_of_bank_entry, money.settle_bank_entry,
-        lambda _: "Settle an entry of a bank's file: it was seen to outside", lambda _: "/bank", is_of_platform=True,
+        lambda _: "Settle an entry of a bank's file: it was seen to outside", describe.bank_entry, lambda _: "/bank",
+        is_of_platform=True,
+        topic="bank entry",
     ),
     "bank.record": StaffCommand(
         NoArguments, store.version_of_bank_entry, money.record_bank_entry,
         lambda _: "Record an entry of a bank's file: a credit of its own, or a debit that is judged again",
-        lambda _: "/bank", is_of_platform=True,
+        describe.bank_entry, lambda _: "/bank", is_of_platform=True,
+        topic="bank entry",
     ),
     "bank.take_back": StaffCommand(
         arguments.TakeBackArguments, store.version_of_bank_entry, money.take_back_bank_entry,
-        lambda it: f"Take back the credit {it.credit}, as an entry of a bank's file says", lambda _: "/bank",
-        is_of_platform=True,
+        lambda it: f"Take back the credit {it.credit}, as an entry of a bank's file says", describe.bank_entry,
+        lambda _: "/bank", is_of_platform=True,
+        topic="bank entry",
     ),
     "rail.resume": StaffCommand(
-        NoArguments, store.version_of_pause, money.resume_rail, lambda _: "Let payments, refunds and returns go by a "
-        "rail again", lambda _: "/rails", is_of_platform=True,
+        NoArguments, store.version_of_pause, money.resume_rail,
+        lambda _: "Let payments, refunds and returns go by a rail again", describe.pause, lambda _: "/rails",
+        is_of_platform=True,
     ),
     "rate.set": StaffCommand(
-        arguments.RateArguments, store.version_of_rate, money.set_one_rate, arguments.rate_words, _rate_page,
-        is_of_platform=True,
+        arguments.RateArguments, store.version_of_rate, money.set_one_rate, arguments.rate_words, describe.rate,
+        _rate_page, is_of_platform=True,
     ),
     "rate.import": StaffCommand(
-        arguments.ImportArguments, store.version_of_rates, money.import_rates, arguments.import_words, _rate_page,
-        is_of_platform=True,
+        arguments.ImportArguments, store.version_of_rates, money.import_rates, lambda _: "Set the rates of a file",
+        describe.rates, _rate_page, is_of_platform=True,
     ),
     "account.approve": StaffCommand(
         arguments.ApprovalArguments, store.version_of_account, rights.approve_account,
-        lambda _: "Approve an account", _account_page,
+        lambda _: "Approve an account", describe.account, _account_page,
+        check=check.account_approval,
     ),
     "account.reinstate": StaffCommand(
-        NoArguments, store.version_of_account, rights.reinstate_account,
-        lambda _: "Reinstate an account", _account_page,
+        NoArguments, store.version_of_account, rights.reinstate_account, lambda _: "Reinstate an account",
+        describe.account, _account_page,
+        check=check.account_reinstatement,
     ),
     "merchant.settings": StaffCommand(
         arguments.SettingArguments, store.version_of_business, rights.change_settings, arguments.setting_words,
-        _merchant_page,
+        describe.settings, _merchant_page,
     ),
     "merchant.price": StaffCommand(
-        arguments.PriceArguments, store.version_of_business, rights.set_price,
-        lambda it: f"Price: {arguments.price_words(it)}", _merchant_page,
+        arguments.PriceArguments, store.version_of_business, rights.set_price, lambda _: "Change a merchant's price",
+        describe.price, _merchant_page,
     ),
     "merchant.key": StaffCommand(
-        arguments.KeyArguments, store.version_of_keys, rights.make_key, arguments.key_words, _merchant_page
+        arguments.KeyArguments, store.version_of_keys, rights.make_key, arguments.key_words, describe.nothing_more,
+        _merchant_page,
     ),
     "merchant.roll": StaffCommand(
-        arguments.RollArguments, store.version_of_keys, rights.roll_key, arguments.roll_words, _merchant_page
+        arguments.RollArguments, store.version_of_keys, rights.roll_key, arguments.roll_words, describe.roll,
+        _merchant_page,
+        check=check.key,
     ),
     "webhook.add": StaffCommand(
         arguments.EndpointArguments, store.version_of_endpoints, rights.add_endpoint,
-        lambda it: f"Send a merchant's events to another address: {', '.join(it.events)}", _merchant_page,
+        lambda _: "Send a merchant's events to another address", describe.new_endpoint, _merchant_page,
     ),
     "webhook.change": StaffCommand(
-        arguments.EndpointChanges, store.version_of_endpoint, rights.change_endpoint, arguments.endpoint_words,
-        _merchant_page,
+        arguments.EndpointChanges, store.version_of_endpoint, rights.change_endpoint,
+        lambda _: "Change where a merchant's events are sent", describe.endpoint, _merchant_page,
     ),
     "merchant.owner": StaffCommand(
-        NoArguments, store.version_of_owners, rights.invite_owner,
-        lambda _: "Invite an owner of a merchant", _merchant_page, makes_link=True,
+        NoArguments, store.version_of_owners, rights.invite_owner, lambda _: "Invite an owner of a merchant",
+        describe.owner, _merchant_page, makes_link=True,
     ),
     "person.reset": StaffCommand(
         NoArguments, store.version_of_person, rights.reset_factors,
-        lambda _: "Remove all second factors of a person, 24 hours later", lambda _: "/merchants", is_of_platform=True,
+        lambda _: "Remove all second factors of a person, 24 hours later", describe.person, lambda _: "/merchants",
+        is_of_platform=True,
     ),
     "staff.add": StaffCommand(
-        arguments.StaffArguments, store.version_of_staff, rights.add_staff,
-        lambda it: f"Add {it.name} as {it.role}", _staff_page, StaffPermission.STAFF, is_of_platform=True,
-        makes_link=True,
+        arguments.StaffArguments, store.version_of_staff, rights.add_staff, lambda it: f"Add {it.name} to the staff",
+        describe.new_staff, _staff_page, permission=StaffPermission.STAFF, is_of_platform=True, makes_link=True,
     ),
     "staff.remove": StaffCommand(
         NoArguments, store.version_of_staff, rights.remove_staff, lambda _: "Take the access of one of the staff",
-        _staff_page, StaffPermission.STAFF, is_of_platform=True,
+        describe.staff, _staff_page, permission=StaffPermission.STAFF, is_of_platform=True,
+        check=check.staff,
     ),
 }  # fmt: skip
-
-
-def words_of(approval: ApprovalRequest) -> str:
-    command = STAFF_COMMANDS[approval.command]
-    return command.words(msgspec.json.decode(approval.arguments, type=command.arguments))
 
 
 def business_for(command: str, business_id: str) -> str:

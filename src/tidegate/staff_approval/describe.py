@@ -1,0 +1,295 @@
+"""What an approver reads about a proposal: its subject as it is now, and what would be booked or changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from tidegate.account import store as account_store
+from tidegate.bank_file import payout_store
+from tidegate.collection import review, review_store
+from tidegate.collection import store as collection_store
+from tidegate.collection.model import CollectionChange
+from tidegate.core.errors import Refusal
+from tidegate.core.fee import FeeRule
+from tidegate.core.method import priced_in
+from tidegate.core.money import Currency
+from tidegate.intake import suspense_store
+from tidegate.merchant import store as merchant_store
+from tidegate.rail import pause_store
+from tidegate.refund import commands as refunds
+from tidegate.refund import model as refund_model
+from tidegate.refund.model import RefundRequest
+from tidegate.staff import store as staff_store
+from tidegate.staff_approval import subject_store
+from tidegate.staff_approval.arguments import (
+    AssignArguments,
+    EndpointArguments,
+    EndpointChanges,
+    ImportArguments,
+    NoArguments,
+    OperatorRefund,
+    PayoutArguments,
+    PriceArguments,
+    RateArguments,
+    RollArguments,
+    SettingArguments,
+    StaffArguments,
+    fee_words,
+    shown,
+)
+from tidegate.staff_approval.model import ProposalFact, ProposalLook
+from tidegate.staff_approval.subject_store import MovingMoney
+from tidegate.webhook import store as webhook_store
+
+NONE = "–"
+
+
+async def nothing_more(_look: ProposalLook, _: Any) -> list[ProposalFact]:
+    """The words of the command say all."""
+    return []
+
+
+async def inflow(look: ProposalLook, _: NoArguments) -> list[ProposalFact]:
+    held = await collection_store.find(look.tx, look.business_id, look.subject)
+    if held is None:
+        return []
+    facts = [
+        ProposalFact("Amount", held.amount),
+        ProposalFact("Payer", held.payer.name or NONE),
+        ProposalFact("Name typed", held.name_check.typed or NONE),
+        ProposalFact("Account of", held.name_check.holder, page=f"/accounts/{held.account_id}"),
+    ]
+    if look.request.command != "inflow.credit" or not look.is_undecided:
+        return facts
+    now = look.deps.clock.now_of(look.business_id)
+    change = await review.preview(look.tx, look.deps.payment, held, now=now)
+    if not isinstance(change, CollectionChange):
+        return [*facts, ProposalFact("Cannot be credited", change.sentence)]
+    credited = change.collection.credited
+    return [*facts, ProposalFact("Credited to the wallet", credited.net)] if credited else facts
+
+
+async def suspense(look: ProposalLook, _: NoArguments) -> list[ProposalFact]:
+    receipt = await suspense_store.find_open(look.tx, int(look.subject))
+    if receipt is not None:
+        return [
+            ProposalFact("Amount", receipt.amount),
+            ProposalFact("Payer", receipt.payer.get("name") or NONE),
+            ProposalFact("Narration", receipt.remittance or NONE),
+        ]
+    decided = await suspense_store.find_decision(look.tx, int(look.subject))
+    if decided is None or decided.amount is None:
+        return []
+    transfer = await suspense_store.find_decided(look.tx, decided)
+    return [ProposalFact("Amount", decided.amount), ProposalFact("Payer", (transfer and transfer.payer) or NONE)]
+
+
+async def assignment(look: ProposalLook, to: AssignArguments) -> list[ProposalFact]:
+    names = await subject_store.names_of(look.tx, [to.business_id])
+    owner = ProposalFact("To", names.get(to.business_id, to.business_id), page=f"/merchants/{to.business_id}")
+    facts = [*await suspense(look, NoArguments()), owner]
+    if to.payment is None:
+        account = await account_store.find(look.tx, to.business_id, to.account_id or "")
+        return (
+            [*facts, ProposalFact("Account of", account.holder, page=f"/accounts/{account.id}")] if account else facts
+        )
+    payment = await subject_store.find_payment(look.tx, to.business_id, to.payment)
+    if payment is None:
+        return facts
+    reference, status, expected = payment
+    return [*facts, ProposalFact("Payment", f"{reference}, {status}"), ProposalFact("It expects", expected)]
+
+
+async def refund(look: ProposalLook, wanted: OperatorRefund) -> list[ProposalFact]:
+    lasts, now = look.deps.payment.inflow_terms.rate_lasts, look.deps.clock.now_of(look.business_id)
+    try:
+        subject = await refunds.look_at(look.tx, look.business_id, look.subject, rate_lasts=lasts, now=now)
+        of = ProposalFact("Of", subject.merchant_reference or subject.reference)
+        asked = RefundRequest(reference=look.subject, amount=wanted.amount).amount_in(subject.received.currency)
+        if not look.is_undecided:
+            return [of, *([ProposalFact("Amount", asked)] if asked else [])]
+        amount = refund_model.amount_of(subject, asked)
+        exchange = refund_model.exchange_of(subject, amount, wanted.rate)
+    except Refusal as impossible:
+        return [ProposalFact("Cannot be refunded", impossible.message)]
+    payer = await subject_store.find_payer(look.tx, look.business_id, look.subject)
+    facts = [
+        of,
+        ProposalFact("Payer", payer or NONE),
+        ProposalFact("Received", subject.received),
+        ProposalFact("Amount", amount),
+    ]
+    return [*facts, ProposalFact("Debited from the wallet", exchange.debited)] if exchange else facts
+
+
+async def quarantined(look: ProposalLook, _: NoArguments) -> list[ProposalFact]:
+    rail, _slash, notification_id = look.subject.partition("/")
+    note = await subject_store.find_quarantine_note(look.tx, rail, notification_id)
+    return [ProposalFact("What contradicts", note)] if note else []
+
+
+async def money_return(look: ProposalLook, _: NoArguments) -> list[ProposalFact]:
+    return _moving(await subject_store.find_return(look.tx, look.business_id, look.subject))
+
+
+async def refund_leg(look: ProposalLook, _: Any) -> list[ProposalFact]:
+    return _moving(await subject_store.find_refund_leg(look.tx, look.business_id, look.subject))
+
+
+async def dispute(look: ProposalLook, _: Any) -> list[ProposalFact]:
+    rail, _slash, dispute_id = look.subject.partition("/")
+    return _moving(await subject_store.find_dispute(look.tx, look.business_id, rail, dispute_id))
+
+
+def _moving(found: MovingMoney | None) -> list[ProposalFact]:
+    if found is None:
+        return []
+    return [
+        ProposalFact("Amount", found.amount),
+        ProposalFact("Payer", found.payer or NONE),
+        ProposalFact("Of", found.of or NONE),
+        ProposalFact("Rail", found.rail),
+    ]
+
+
+async def payout(look: ProposalLook, _: PayoutArguments) -> list[ProposalFact]:
+    found = await payout_store.find(look.tx, look.business_id, look.subject)
+    if found is None:
+        return []
+    return [ProposalFact("Payee", found.payee_name or NONE), ProposalFact("Text", found.remittance)]
+
+
+async def bank_entry(look: ProposalLook, _: Any) -> list[ProposalFact]:
+    file_id, _slash, number = look.subject.partition("/")
+    found = await subject_store.find_bank_entry(look.tx, file_id, number)
+    if found is None:
+        return []
+    entry, note = found
+    facts = [ProposalFact("Amount", f"{entry.currency} {entry.amount:,f}"), ProposalFact("Account", entry.account)]
+    return [
+        *facts,
+        ProposalFact("Payer" if entry.is_credit else "Payee", entry.counterparty.name or NONE),
+        *([ProposalFact("Why it waits", note)] if note else []),
+    ]
+
+
+async def pause(look: ProposalLook, _: NoArguments) -> list[ProposalFact]:
+    found = [one for one in await pause_store.list_open(look.tx) if one.rail == look.subject]
+    return [ProposalFact("Paused because", one.reason) for one in found]
+
+
+async def rate(look: ProposalLook, wanted: RateArguments) -> list[ProposalFact]:
+    return await _rates(look, [wanted])
+
+
+async def rates(look: ProposalLook, wanted: ImportArguments) -> list[ProposalFact]:
+    return await _rates(look, wanted.rates)
+
+
+async def _rates(look: ProposalLook, wanted: Sequence[RateArguments]) -> list[ProposalFact]:
+    """Each with the difference from the rate that is used now."""
+    used: dict[tuple[Currency, Currency], Decimal] = {}
+    if look.is_undecided:
+        used = {(one.base, one.quote): one.rate for one in await review_store.list_rates(look.tx, look.business_id)}
+    return [_rate(one, used.get((one.base, one.quote))) for one in wanted]
+
+
+def _rate(wanted: RateArguments, used: Decimal | None) -> ProposalFact:
+    label = f"1 {wanted.base} in {wanted.quote}"
+    if used is None:
+        return ProposalFact(label, f"{wanted.rate:f}")
+    return ProposalFact(label, f"{wanted.rate:f} ({(wanted.rate / used - 1) * 100:+.2f} %)", before=f"{used:f}")
+
+
+async def account(look: ProposalLook, _: Any) -> list[ProposalFact]:
+    found = await account_store.find(look.tx, look.business_id, look.subject)
+    if found is None:
+        return []
+    return [
+        ProposalFact("Holder", found.holder),
+        ProposalFact("Kind", f"{found.account_type.value}, {found.currency} settled in {found.settlement_currency}"),
+        ProposalFact("Now", "suspended" if found.is_suspended else found.status.value),
+    ]
+
+
+async def settings(look: ProposalLook, wanted: SettingArguments) -> list[ProposalFact]:
+    business = await merchant_store.find_business(look.tx, look.business_id)
+    if business is None:
+        return []
+    facts = [
+        ProposalFact(
+            name.replace("_", " ").capitalize(), shown(value),
+            before=shown(getattr(business, name)) if look.is_undecided else None,
+        )
+        for name, value in wanted.changes.items()
+    ]  # fmt: skip
+    suspended = business.suspended_for if look.is_undecided and wanted.status else None
+    return [*facts, ProposalFact("Suspended because", suspended)] if suspended else facts
+
+
+async def price(look: ProposalLook, wanted: PriceArguments) -> list[ProposalFact]:
+    business = await merchant_store.find_business(look.tx, look.business_id)
+    before = business.fee_rule_for(wanted.currency, priced_in(wanted.method)) if business else None
+    label = f"{wanted.method} in {wanted.currency}"
+    return [
+        ProposalFact(label, _fee(wanted, wanted.currency), _fee(before, wanted.currency) if look.is_undecided else None)
+    ]
+
+
+def _fee(rule: FeeRule | PriceArguments | None, currency: Currency) -> str:
+    return fee_words(rule, currency) if rule else NONE
+
+
+async def roll(look: ProposalLook, wanted: RollArguments) -> list[ProposalFact]:
+    if wanted.key_id is None:
+        return []
+    key = await merchant_store.find_key(look.tx, look.business_id, wanted.key_id)
+    return [ProposalFact("Key", f"{key.name or NONE}, ends in {key.last_four}")] if key else []
+
+
+async def new_endpoint(_look: ProposalLook, wanted: EndpointArguments) -> list[ProposalFact]:
+    return [ProposalFact("Address", wanted.url), ProposalFact("Events", ", ".join(wanted.events))]
+
+
+async def endpoint(look: ProposalLook, wanted: EndpointChanges) -> list[ProposalFact]:
+    found = await webhook_store.find(look.tx, look.business_id, look.subject)
+    if found is None or not look.is_undecided:
+        return [ProposalFact(name.capitalize(), shown(value)) for name, value in wanted.changes.items()]
+    address = [] if wanted.url else [ProposalFact("Address", found.url)]
+    return address + [
+        ProposalFact(
+            "Address" if name == "url" else name.capitalize(), shown(value), before=shown(getattr(found, name))
+        )
+        for name, value in wanted.changes.items()
+    ]
+
+
+async def owner(look: ProposalLook, _: NoArguments) -> list[ProposalFact]:
+    """Whether the address is known already: a person of another business gets this one too."""
+    person = await subject_store.find_person(look.tx, look.subject)
+    return [
+        ProposalFact("Address", look.subject),
+        ProposalFact("Person", person.name if person else "signs in for the first time"),
+    ]
+
+
+async def person(look: ProposalLook, _: NoArguments) -> list[ProposalFact]:
+    found = await subject_store.find_person(look.tx, look.subject)
+    if found is None:
+        return []
+    return [ProposalFact("Person", found.name), ProposalFact("Member of", ", ".join(found.businesses) or NONE)]
+
+
+async def new_staff(look: ProposalLook, wanted: StaffArguments) -> list[ProposalFact]:
+    known = await staff_store.find_by_email(look.tx, look.subject) if look.is_undecided else None
+    return [
+        ProposalFact("Address", look.subject),
+        ProposalFact("Role", wanted.role.value, before=known.role.value if known else None),
+    ]
+
+
+async def staff(look: ProposalLook, _: NoArguments) -> list[ProposalFact]:
+    known = await staff_store.find_by_email(look.tx, look.subject)
+    return [ProposalFact("Name", known.member.name), ProposalFact("Role", known.role.value)] if known else []

@@ -1,0 +1,48 @@
+"""Proposals as an approver reads them, in the console and on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from tidegate.approval.model import ApprovalRequest
+from tidegate.core.ids import PLATFORM_BUSINESS_ID
+from tidegate.infra.db import Tx
+from tidegate.staff_approval import subject_store
+from tidegate.staff_approval.model import ProposalFact, ProposalLook, StaffApprovalDeps
+from tidegate.staff_approval.table import STAFF_COMMANDS
+
+
+class DescribedProposal(msgspec.Struct, frozen=True, kw_only=True):
+    request: ApprovalRequest
+    words: str
+    # None where it is about no merchant.
+    merchant: str | None
+    facts: list[ProposalFact]
+    # Of its subject, below the console.
+    page: str
+    # Its subject has changed since, or is gone: nobody can approve it.
+    is_void: bool
+
+
+async def describe_all(deps: StaffApprovalDeps, tx: Tx, requests: Sequence[ApprovalRequest]) -> list[DescribedProposal]:
+    """A few statements for each; `requests` is one page of them."""
+    names = await subject_store.names_of(tx, {one.business_id for one in requests} - {PLATFORM_BUSINESS_ID})
+    return [await _described(deps, tx, one, names.get(one.business_id)) for one in requests]
+
+
+async def _described(
+    deps: StaffApprovalDeps, tx: Tx, request: ApprovalRequest, merchant: str | None
+) -> DescribedProposal:
+    command = STAFF_COMMANDS[request.command]
+    arguments = msgspec.json.decode(request.arguments, type=command.arguments)
+    version = await command.version(tx, request.business_id, request.subject) if request.status == "open" else None
+    return DescribedProposal(
+        request=request,
+        words=command.words(arguments),
+        merchant=merchant,
+        facts=await command.facts(ProposalLook(tx, deps, request), arguments),
+        page=command.page(request),
+        is_void=request.status == "void" or (request.status == "open" and version != request.subject_version),
+    )
