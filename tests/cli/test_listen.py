@@ -17,6 +17,7 @@ import httpx
 import pytest
 from click.testing import CliRunner
 
+import waiting
 from build import Shop, order
 from checkout.paying import card
 from conftest import MakeCheckout
@@ -30,7 +31,10 @@ from tidegate.core.clock import SystemClock
 from tidegate.core.errors import Refusal
 from tidegate.infra.telemetry import Meter
 from tidegate.runtime import Runtime
+from tidegate.sandbox.seed import SECRET_FIELD, VARIABLES
+from tidegate.webhook import sign
 from tidegate.webhook.model import EVENTS
+from tidegate_client import webhooks
 
 WITHIN_S = 120.0
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="
@@ -313,6 +317,41 @@ def test_without_the_sandboxs_file_env_and_listen_say_the_same(text: str | None,
     assert env.output.strip() in listening.output
     assert "make run" in env.output
     assert ("is missing" if text is None else "cannot be read") in env.output
+
+
+async def test_events_are_signed_with_the_secret_that_is_set(
+    shop: Shop, new_checkout: MakeCheckout, receiver: Receiver, tmp_path: Path
+) -> None:
+    """The receiver of the guide verifies with `WEBHOOK_SECRET`, not with the sandbox's own."""
+    own = {"baseUrl": str(shop.client.base_url), "secretKey": shop.secret_key, "webhookSecret": sign.new_secret()}
+    (tmp_path / "sandbox.json").write_text(json.dumps(own))
+    variables = {"TIDEGATE_HOME": str(tmp_path), "WEBHOOK_SECRET": SECRET}
+    process = tidegate("listen", "--forward-to", receiver.url("/hook"), **variables)
+
+    async def has_endpoint() -> bool:
+        return bool(await urls_of(shop))
+
+    async def has_arrived() -> bool:
+        return bool(receiver.received)
+
+    try:
+        await waiting.until(has_endpoint)
+        await pay(shop, new_checkout)
+        await waiting.until(has_arrived)
+    finally:
+        await asyncio.to_thread(stop, process)
+    [got] = receiver.received
+    assert webhooks.verify(got.body, got.headers, SECRET).event == "charge.successful"
+
+
+@pytest.mark.parametrize("chosen", [None, SECRET])
+def test_env_keeps_a_secret_that_is_set(chosen: str | None, tmp_path: Path) -> None:
+    keys = dict.fromkeys(VARIABLES.values(), "x_test") | {SECRET_FIELD: "whsec_own", "virtualAccounts": {}}
+    (tmp_path / "sandbox.json").write_text(json.dumps(keys))
+    done = CliRunner().invoke(main, ["env"], env={"TIDEGATE_HOME": str(tmp_path), "WEBHOOK_SECRET": chosen})
+    assert done.exit_code == 0
+    assert ("export WEBHOOK_SECRET=whsec_own" in done.stdout) is (chosen is None)
+    assert ("stays" in done.stderr) is (chosen is not None)
 
 
 @pytest.mark.parametrize(

@@ -196,10 +196,11 @@ class Project:
 
     def as_typed(self, text: str, guide: Guide) -> str:
         """With an order and a port of its own, and with the keys that the page shows in a sandbox."""
+        # First the port: the keys and the sandbox's own port may have the same digits.
+        text = text.replace("3000", str(self.port)).replace("{{ base_url }}", self.variables["TIDEGATE_URL"])
         for name in ("TIDEGATE_SECRET_KEY", "TIDEGATE_PUBLIC_KEY", "TIDEGATE_BUSINESS_ID"):
             text = text.replace(f"your-{name.lower().replace('_', '-')}", self.variables[name])
-        text = text.replace("{{ base_url }}", self.variables["TIDEGATE_URL"]).replace("3000", str(self.port))
-        return text.replace("ORDER-1001", guide.order)
+        return text.replace("ORDER-", f"{guide.order}-")
 
     def run(self) -> dict[str, str]:
         """What each page's program prints, or its server where it has one. All in one process; servers beside it."""
@@ -353,10 +354,13 @@ async def test_every_operation_runs_from_its_page(sandbox: Path, browser: Browse
 async def test_samples_of_guides_run_from_their_page(sandbox: Path, browser: Browser) -> None:
     """The last of each guide, which runs those before it; all on one page. Those that do more have no button."""
     sections = "".join(guide_runners())
+    asked: list[asyncio.Task[None]] = []
     async with page_with(browser, keys_of(sandbox)["baseUrl"], sections) as page:
+        page.on("dialog", lambda dialog: asked.append(asyncio.create_task(dialog.accept())))
         assert await page.evaluate(RUN_ALL) == []
         said = await page.locator("main").inner_text()
-    assert "sent as ORDER-1001-" in said
+    assert len(asked) == 1  # The clock.
+    assert re.search(r"sent as ORDER-\d", said)
     assert '"refundStatus": "successful"' in said
     without = {guide.page for guide in ALL if guide.language == "sh"} - {*re.findall("<section>(.*?)<", sections)}
     assert without == {
@@ -415,7 +419,7 @@ def project(request: pytest.FixtureRequest, sandbox: Path, tmp_path_factory: pyt
 
 def test_the_samples_of_all_guides_run(project: Project) -> None:
     said = project.run()
-    wanted = {guide.page: prints(guide.page).replace("ORDER-1001", guide.order) for guide in project.guides}
+    wanted = {guide.page: prints(guide.page).replace("ORDER-", f"{guide.order}-") for guide in project.guides}
     assert {page: text for page, text in said.items() if wanted[page] not in text} == {}
 
 
@@ -468,6 +472,18 @@ def test_a_signature_is_verified_by_hand(language: str, tmp_path: Path) -> None:
     assert done.stdout.split() == ["yes", "no"], done.stderr
 
 
+def test_without_netcat_the_shell_receiver_says_what_to_install(tmp_path: Path) -> None:
+    [text] = [block.text for block in BLOCKS if block.file == "hook.sh"]
+    (tmp_path / "hook.sh").write_text(text)
+    shell = shutil.which("sh")
+    assert shell
+    done = subprocess.run(
+        [shell, "hook.sh"], cwd=tmp_path, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False,
+        timeout=WITHIN_S,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (1, "There is no nc: install the package netcat-openbsd.\n")
+
+
 def test_every_block_is_run() -> None:
     found = {(block.page, block.language) for block in BLOCKS}
     assert {language for _, language in found} <= {*COMMANDS, *OTHERS}
@@ -480,11 +496,23 @@ def test_the_command_stands_where_make_run_installs_it() -> None:
     assert [text for text in texts if "$(tidegate" in text] == []
 
 
-def test_a_test_for_ci_can_run_again() -> None:
-    """A reference is used once."""
-    programs = [block.text for block in BLOCKS if block.page == "testing/in-your-ci" and "ORDER" in block.text]
-    assert len(programs) == len(COMMANDS)
-    assert [text for text in programs if text.count("ORDER-1001") != 1 or "ORDER-1001-" not in text] == []
+def test_every_guide_can_run_again_and_after_another() -> None:
+    """A reference is used once, so each run makes another."""
+    programs = [block for block in BLOCKS if block.language in COMMANDS]
+    fixed = re.compile(r"ORDER-\d+(?![\d-])")
+    assert [(block.page, block.language) for block in programs if fixed.search(block.text)] == []
+    fresh = re.compile(r"ORDER-(1001-)?(\$\(date|\$?\{|' \. )")
+    made = [(block.page, block.language) for block in programs if fresh.search(block.text)]
+    assert len(made) == len({*made}) == 7 * len(COMMANDS)
+
+
+def test_every_loop_that_waits_ends_by_itself() -> None:
+    """Also where what it waits for never comes, such as without keys."""
+    waits = re.compile(r"\b(sleep|usleep|setTimeout)\b")
+    ends = re.compile(r"seq \d+|time\(\) \+ 60|Date\.now\(\) \+ 60_000")
+    waiting = [block for block in BLOCKS if block.language in COMMANDS and waits.search(block.text)]
+    assert len(waiting) > 5 * len(COMMANDS)
+    assert [(block.page, block.language) for block in waiting if not ends.search(block.text)] == []
 
 
 def test_every_guide_with_a_sample_has_it_in_every_language() -> None:

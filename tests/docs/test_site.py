@@ -19,6 +19,8 @@ import pytest
 from browser import chromium
 from tidegate.app import EVENTS, document_of, operations_of
 from tidegate.core.errors import Refusal
+from tidegate.core.method import Method, MethodNames
+from tidegate.core.money import CHECKOUT_OFFERS
 from tidegate.docs import export, search
 from tidegate.docs.markdown import Document, front_matter
 from tidegate.docs.page import PageHead
@@ -39,7 +41,7 @@ OPERATIONS = operations_of(Runtime.of(Settings()))
 DOCUMENT = document_of(OPERATIONS, BASE_URL)
 SITE = DocsSite(DOCUMENT, OPERATIONS, EVENTS)
 SUGGESTIONS = Suggestions(SITE)
-HTML_BYTES_MAX, CSS_BYTES_MAX, SCRIPT_BYTES_MAX, INDEX_BYTES_MAX = 30_000, 10_000, 8_000, 24_000
+HTML_BYTES_MAX, CSS_BYTES_MAX, SCRIPT_BYTES_MAX, INDEX_BYTES_MAX = 30_000, 10_000, 8_000, 25_000
 LEAD_WORDS_MAX = 60
 
 each_page = pytest.mark.parametrize("head", SITE.heads, ids=lambda head: head.path)
@@ -232,6 +234,17 @@ def test_an_address_of_nothing_suggests_nothing() -> None:
         ("idenpotency", "/docs/guides/idempotency-and-retries"),
         ("amuont", "/docs/reference/create-payment#body-amount"),
         ("overpaid refudn", "/docs/guides/under-and-overpayment#what-to-do"),
+        # Words of readers that stand in no title.
+        ("pip", "/docs/libraries/python"),
+        ("pip install", "/docs/libraries/python"),
+        ("npm", "/docs/libraries/typescript"),
+        ("checkout.js", "/docs/guides/embed-the-checkout"),
+        ("test cards", "/docs/testing/cards-phones-transfers"),
+        ("401", "/docs/reference/errors#unauthenticated"),
+        ("429", "/docs/reference/errors#rate-limited"),
+        ("pagination", "/docs/guides/lists-and-cursors"),
+        ("payment link", "/docs/guides/payment-links"),
+        ("payAttitude", "/docs/guides/accept-a-payment#methods-by-currency"),
     ],
 )
 def test_the_best_page_is_found_first(query: str, path: str) -> None:
@@ -372,6 +385,39 @@ async def test_files_opened_without_a_server_are_searched(tmp_path: Path) -> Non
         assert page.url == f"{(tmp_path / 'reference' / 'errors.html').as_uri()}#duplicate-reference"
 
 
+async def test_the_first_page_is_markdown_like_the_others() -> None:
+    assert (await get("/docs.md")).text == (await get("/docs/index.md")).text
+
+
+# Methods.
+
+
+async def test_the_methods_of_each_currency_are_in_a_table() -> None:
+    page = (await get("/docs/guides/accept-a-payment.md")).text
+    rows = dict(re.findall(r"^\| `([A-Z]{3})`, .*? \| (.*) \|$", page, re.MULTILINE))
+    names = MethodNames()
+    assert {code: re.findall("`(.*?)`", row) for code, row in rows.items()} == {
+        currency.value: names.in_requests(currency.spec.methods) for currency in CHECKOUT_OFFERS
+    }
+
+
+def test_where_a_method_is_chosen_its_names_are_listed() -> None:
+    schemas = DOCUMENT["components"]["schemas"]
+    chosen = {
+        (name, field): schemas[name]["properties"][field]["description"]
+        for name, field in (
+            ("CreatePayment", "paymentMethods"), ("CreatePayment", "defaultPaymentMethod"), ("QuoteFees", "type"),
+            ("Charge", "type"), ("CreateLink", "paymentMethods"),
+        )
+    }  # fmt: skip
+    [listed] = [
+        each for each in DOCUMENT["paths"]["/checkout/payments"]["get"]["parameters"] if each["name"] == "paymentMethod"
+    ]
+    chosen["ListPayments", "paymentMethod"] = listed["description"]
+    names = MethodNames().in_requests(Method)
+    assert {place: text for place, text in chosen.items() if any(f"`{name}`" not in text for name in names)} == {}
+
+
 # Markdown.
 
 
@@ -382,6 +428,17 @@ def test_neighbouring_samples_are_one_with_a_tab_for_each_language() -> None:
     assert 'class="sample" data-lang="sh" data-also=""><figcaption>curl<' in html
     assert "<figcaption>a.py<" in html
     assert 'class="output"' in html
+
+
+def test_what_is_installed_shows_in_its_language_only() -> None:
+    document = Document("```sh\necho 1\n```\n\nText.\n\n```python install\npip\n```\n```js install\nnpm\n```\n")
+    assert 'data-also="sh"' not in document.html(str)
+
+
+def test_a_sample_that_cannot_be_undone_asks_first() -> None:
+    curl = "curl -sS $TIDEGATE_URL/sandbox/clock"
+    asking = Document(f"""```sh\n{curl} -d '{{"advance": "15m"}}'\n```\n""").html(str)
+    assert ("data-asks" in asking, "data-asks" in Document(f"```sh\n{curl}\n```\n").html(str)) == (True, False)
 
 
 def test_a_sample_without_the_chosen_language_shows_another() -> None:

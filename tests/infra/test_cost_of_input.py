@@ -39,7 +39,7 @@ from tidegate.member import sign_in_limit
 from tidegate.member.permission import Role
 from tidegate.rail.sandbox import signed_notification
 from tidegate.runtime import Runtime
-from tidegate.sandbox.seed import FILE_NAME, VARIABLES
+from tidegate.sandbox.seed import FILE_NAME, SECRET_FIELD, VARIABLES
 from tidegate.settings import Settings
 from tidegate.staff.permission import StaffRole
 
@@ -236,7 +236,7 @@ async def caller(
     monkeypatch.setattr(sign_in_limit, "PAUSE_MAX_S", 0)
     # As `tidegate dev` serves it: with the start page, which has forms of its own.
     keys = SandboxKeys(shop.secret_key, shop.public_key, shop.business_id)
-    file = {**dict.fromkeys(VARIABLES.values(), "x_test"), "virtualAccounts": {}}
+    file = {**dict.fromkeys((*VARIABLES.values(), SECRET_FIELD), "x_test"), "virtualAccounts": {}}
     (tmp_path / FILE_NAME).write_text(json.dumps(file))
     settings = Settings(database_url=database_url, encryption_keys=(ENCRYPTION_KEY,), home=tmp_path)
     application = app.build(settings, sandbox_keys=keys)

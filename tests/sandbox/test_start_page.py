@@ -80,6 +80,8 @@ async def test_the_secrets_are_shown_on_demand_by_a_form_of_the_page_only(sandbo
     assert shown.status_code == 200
     assert len(set(secrets_in(shown.text))) == 2
     assert "export TIDEGATE_SECRET_KEY=sk_test_" in shown.text
+    # A developer may have chosen another one.
+    assert "export WEBHOOK_SECRET" not in shown.text
     assert "no-store" in shown.headers["cache-control"]
     for refused in (
         await sandbox.post("/start/keys", data={"token": "x" * 64}),

@@ -193,7 +193,7 @@ export type AttemptStatus = "starting" | "waiting" | "running" | "succeeded" | "
 export interface AttemptView {
   /** Id of this attempt. */
   attemptId: string;
-  /** The payment method. */
+  /** The payment method: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD). */
   type: string;
   /** The attempt's own status. */
   status: AttemptStatus;
@@ -338,7 +338,7 @@ export interface ChargeSuccessful {
 export interface Charged {
   /** Id of this attempt. */
   attemptId: string;
-  /** The payment method. */
+  /** The payment method: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD). */
   type: string;
   /** The payment's status. */
   status: PaymentStatus;
@@ -391,9 +391,9 @@ export interface CheckoutView {
   varianceType: Variance | null;
   /** What happens to an amount other than expected. */
   variancePolicy: VariancePolicy;
-  /** The offered methods, in the order of the page. */
+  /** The offered methods, in the order of the page; each `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD). */
   paymentMethods: Array<string>;
-  /** The method that the page opens with. */
+  /** The method that the page opens with: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD). */
   defaultPaymentMethod: string;
   /** Banks for USSD; empty where USSD is not offered. */
   banks: Array<BankView>;
@@ -700,7 +700,7 @@ export interface DisputedChargeData {
   chargeReference: string;
   /** The payment in words. */
   description: string;
-  /** The payment method. */
+  /** The payment method: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD). */
   type: string;
   /** The same as `type`. */
   method: string;
@@ -819,7 +819,7 @@ export type FeeOnRefund = "kept" | "returned" | (string & {});
 export interface FeesQuoted {
   /** ISO 4217 code of the currency. */
   currency: Currency;
-  /** The payment method. */
+  /** The payment method: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD). */
   type: string;
   /** The amount asked about, in major units. */
   amount: number;
@@ -885,7 +885,7 @@ export interface LinkRecord {
   amountMax: number | null;
   /** Who pays our fee. */
   feeBearer: FeeBearer;
-  /** Methods offered; null for all of the currency. */
+  /** Methods offered, each `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD); null for all of the currency. */
   paymentMethods: Array<string> | null;
   /** Your text shown after a success; null without. */
   successMessage: string | null;
@@ -1021,7 +1021,7 @@ export interface PaidChargeData {
   chargeReference: string;
   /** The payment in words. */
   description: string;
-  /** The payment method. */
+  /** The payment method: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD). */
   type: string;
   /** The same as `type`. */
   method: string;
@@ -1070,9 +1070,9 @@ export interface PaymentRecord {
   amountReceived: number;
   /** The same as `currency`. */
   convertedCurrency: Currency;
-  /** Methods offered to the customer, in the order of the page. */
+  /** Methods offered to the customer, in the order of the page; each `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD). */
   paymentMethods: Array<string>;
-  /** The method that the page opens with. */
+  /** The method that the page opens with: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD). */
   defaultPaymentMethod: string;
   /** Where the customer returns to; null when you gave none. */
   redirectUrl: string | null;
@@ -1356,7 +1356,7 @@ export interface ReversedChargeData {
   chargeReference: string;
   /** The payment in words. */
   description: string;
-  /** The payment method. */
+  /** The payment method: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD). */
   type: string;
   /** The same as `type`. */
   method: string;
@@ -1513,7 +1513,7 @@ export interface PaymentsListParams {
   status?: "initiated" | "pending" | "processing" | "success" | "failed" | "expired";
   /** Only payments that were paid with too little or too much. */
   varianceType?: "underpayment" | "overpayment";
-  /** Only payments that were paid by this method. */
+  /** Only payments that were paid by this method: `bank_transfer`, `card`, `mobile_money` or `payAttitude` (USSD), in any letter case. */
   paymentMethod?: string;
   /** Only payments in this currency. */
   currency?: "NGN" | "GHS" | "KES" | "UGX" | "ZAR" | "ZMW";
@@ -1542,7 +1542,7 @@ export interface PaymentsListCsvParams {
   status?: "initiated" | "pending" | "processing" | "success" | "failed" | "expired";
   /** Only payments that were paid with too little or too much. */
   varianceType?: "underpayment" | "overpayment";
-  /** Only payments that were paid by this method. */
+  /** Only payments that were paid by this method: `bank_transfer`, `card`, `mobile_money` or `payAttitude` (USSD), in any letter case. */
   paymentMethod?: string;
   /** Only payments in this currency. */
   currency?: "NGN" | "GHS" | "KES" | "UGX" | "ZAR" | "ZMW";
@@ -1585,16 +1585,16 @@ export interface PaymentsCreateParams {
   successMessage?: string | null;
   /** The only destination: your wallet. */
   settlementDestination?: "wallet" | null;
-  /** In the order shown on the page; every method of the currency when absent. */
+  /** Each `bank_transfer`, `card`, `mobile_money` or `payAttitude` (USSD), in any letter case; in the order shown on the page. Every method of the currency when absent. */
   paymentMethods?: Array<string> | null;
-  /** The one the page opens with; the first offered when absent. */
+  /** The one the page opens with: `bank_transfer`, `card`, `mobile_money` or `payAttitude` (USSD), in any letter case. The first offered when absent. */
   defaultPaymentMethod?: string | null;
 }
 
 export interface FeesQuoteParams {
   /** What you would charge in. */
   currency: "NGN" | "GHS" | "KES" | "UGX" | "ZAR" | "ZMW";
-  /** The payment method. */
+  /** The payment method: `bank_transfer`, `card`, `mobile_money` or `payAttitude` (USSD), in any letter case. */
   type: string;
   /** In major units, a whole number. At most 100,000,000 NGN, 1,000,000 GHS, 10,000,000 KES, 250,000,000 UGX, 1,000,000 ZAR, 2,000,000 ZMW. */
   amount: number;
@@ -1624,7 +1624,7 @@ export interface PaymentLinksCreateParams {
   amountMax?: number | null;
   /** Who pays the fee. */
   feeBearer?: FeeBearer;
-  /** In the order shown on the page; every method of the currency when absent. */
+  /** Each `bank_transfer`, `card`, `mobile_money` or `payAttitude` (USSD), in any letter case; in the order shown on the page. Every method of the currency when absent. */
   paymentMethods?: Array<string> | null;
   /** It takes payments before this time; of a day, to its end. */
   endsAt?: string | null;
@@ -1637,15 +1637,15 @@ export interface PaymentLinksCreateParams {
 }
 
 export interface CheckoutsChargeParams {
-  /** The payment method, one of those offered. */
+  /** The payment method, one of those offered: `bank_transfer`, `card`, `mobile_money` or `payAttitude` (USSD), in any letter case. */
   type: string;
   /** For `card`: the payer's card. */
   card?: CardFields | null;
-  /** For mobile money. */
+  /** For mobile money: the payer's number, such as +254712345678. */
   phone?: string | null;
-  /** For mobile money; guessed from the number when absent. */
+  /** For mobile money: an `id` of the checkout's `operators`; guessed from the number if absent. */
   operator?: string | null;
-  /** For USSD: the bank's code. */
+  /** For USSD: a `code` of the checkout's `banks`. */
   bank?: string | null;
 }
 
@@ -1931,7 +1931,7 @@ export interface SandboxChargesDeclineParams {
 }
 
 export interface SandboxChargesDisputeParams {
-  /** `open` begins it; the others end it. `open` when absent. */
+  /** `open` begins it; the others end it. */
   status?: DisputeStatus;
 }
 
@@ -2006,9 +2006,9 @@ export interface Payments {
   create(params: PaymentsCreateParams, options?: KeyedOptions): Promise<Created & Answered>;
   /** Verify a payment. The payment as it is now. Deliver only when `status` is `success`, and check `varianceType`: a bank transfer can be more or less than `amountExpected`. */
   verify(reference: string, options?: CallOptions): Promise<PaymentRecord & Answered>;
-  /** Disable a payment link. The link takes no new attempts until you enable it again. Attempts already started can still be finished, and their money counts: a card that waits for its PIN, an approval on the phone, a transfer to an open account. Repeating the call changes nothing; a payment that has ended cannot be disabled. */
+  /** Disable a payment's page. The link takes no new attempts until you enable it again. Attempts already started can still be finished, and their money counts: a card that waits for its PIN, an approval on the phone, a transfer to an open account. Repeating the call changes nothing; a payment that has ended cannot be disabled. */
   disable(reference: string, options?: CallOptions): Promise<PaymentRecord & Answered>;
-  /** Enable a payment link. The link works again until its checkout expires. Disabling does not extend the expiry. */
+  /** Enable a payment's page. The link works again until its checkout expires. Disabling does not extend the expiry. */
   enable(reference: string, options?: CallOptions): Promise<PaymentRecord & Answered>;
 }
 
@@ -2154,7 +2154,7 @@ export interface SandboxCharges {
   approve(payCode: string, options?: CallOptions): Promise<Acted & Answered>;
   /** Decline on the phone. The payer declines on the phone. `reason` may be `not_approved`, `insufficient_funds`, `no_such_wallet`, `wrong_pin` or `expired`; any other text counts as `not_approved`. */
   decline(payCode: string, params?: SandboxChargesDeclineParams, options?: CallOptions): Promise<Acted & Answered>;
-  /** End the checkout now. Ends the session of one payment and closes its account, without moving the clock. Money that arrives afterwards is returned. */
+  /** End the checkout now. Ends the session of one payment and closes its account, without moving the clock. Money that arrives afterwards is returned. A moment passes before the payment is `expired`. */
   expire(payCode: string, options?: CallOptions): Promise<SessionEnded & Answered>;
   /** Dispute a payment. The payer disputes a paid payment with the bank, or the bank decides: `won` leaves you the money, `lost` takes it back. It is notified a moment later, with `charge.disputed`. */
   dispute(payCode: string, params?: SandboxChargesDisputeParams, options?: CallOptions): Promise<ChargeIsDisputed & Answered>;

@@ -13,7 +13,7 @@ from msgspec import Meta
 from tidegate.checkout.field import CardNumber, Cvv, ExpiryMonth, ExpiryYear, OtpText, PinText
 from tidegate.core.described_enum import DescribedEnum
 from tidegate.core.errors import Invalid, Problem
-from tidegate.core.method import Method, MethodNames
+from tidegate.core.method import NAMES_IN_RECORD, NAMES_IN_REQUEST, Method, MethodNames
 from tidegate.core.money import Currency
 from tidegate.infra.http.operation import Timestamp
 from tidegate.infra.timestamp import to_iso
@@ -79,13 +79,16 @@ class AddressFields(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 class Charge(msgspec.Struct, kw_only=True, rename="camel"):
-    type: Annotated[ShortText, Meta(description="The payment method, one of those offered.")]
+    type: Annotated[ShortText, Meta(description=f"The payment method, one of those offered: {NAMES_IN_REQUEST}.")]
     card: Annotated[CardFields | None, Meta(description="For `card`: the payer's card.")] = None
-    phone: Annotated[ShortText | None, Meta(description="For mobile money.")] = None
-    operator: Annotated[
-        ShortText | None, Meta(description="For mobile money; guessed from the number when absent.")
+    phone: Annotated[
+        ShortText | None, Meta(description="For mobile money: the payer's number, such as +254712345678.")
     ] = None
-    bank: Annotated[ShortText | None, Meta(description="For USSD: the bank's code.")] = None
+    operator: Annotated[
+        ShortText | None,
+        Meta(description="For mobile money: an `id` of the checkout's `operators`; guessed from the number if absent."),
+    ] = None
+    bank: Annotated[ShortText | None, Meta(description="For USSD: a `code` of the checkout's `banks`.")] = None
 
 
 class Authorize(msgspec.Struct, kw_only=True, rename="camel"):
@@ -144,7 +147,7 @@ class ActionView(msgspec.Struct, kw_only=True, rename="camel", omit_defaults=Tru
 
 class AttemptView(msgspec.Struct, kw_only=True, rename="camel"):
     attempt_id: Annotated[str, Meta(description="Id of this attempt.")]
-    type: Annotated[str, Meta(description="The payment method.")]
+    type: Annotated[str, Meta(description=f"The payment method: {NAMES_IN_RECORD}.")]
     status: StatusOfAttempt
     failure: Failure
     details: Annotated[dict[str, Any], Meta(description="Masked payment details, such as the last digits of a card.")]
@@ -158,7 +161,7 @@ class Charged(msgspec.Struct, kw_only=True, rename="camel"):
     """`status` is the payment's, `attemptStatus` the attempt's own."""
 
     attempt_id: Annotated[str, Meta(description="Id of this attempt.")]
-    type: Annotated[str, Meta(description="The payment method.")]
+    type: Annotated[str, Meta(description=f"The payment method: {NAMES_IN_RECORD}.")]
     status: StatusOfPayment
     attempt_status: StatusOfAttempt
     failure: Failure
@@ -203,8 +206,10 @@ class CheckoutView(msgspec.Struct, kw_only=True, rename="camel"):
         Variance | None, Meta(description="Set when another amount than expected was accepted; otherwise null.")
     ]
     variance_policy: Annotated[VariancePolicy, Meta(description="What happens to an amount other than expected.")]
-    payment_methods: Annotated[list[str], Meta(description="The offered methods, in the order of the page.")]
-    default_payment_method: Annotated[str, Meta(description="The method that the page opens with.")]
+    payment_methods: Annotated[
+        list[str], Meta(description=f"The offered methods, in the order of the page; each {NAMES_IN_RECORD}.")
+    ]
+    default_payment_method: Annotated[str, Meta(description=f"The method that the page opens with: {NAMES_IN_RECORD}.")]
     banks: Annotated[tuple[BankView, ...], Meta(description="Banks for USSD; empty where USSD is not offered.")]
     operators: Annotated[
         tuple[OperatorView, ...], Meta(description="Operators of mobile money; empty where it is not offered.")

@@ -10,6 +10,7 @@ import asyncio
 import signal
 import sys
 from contextlib import suppress
+from dataclasses import replace
 
 import click
 import msgspec
@@ -23,7 +24,6 @@ from tidegate.core.errors import Refusal
 from tidegate.infra.address import WebUrl
 from tidegate.infra.http.operation import encode
 from tidegate.infra.timestamp import to_iso
-from tidegate.sandbox.seed import FILE_NAME
 from tidegate.webhook.explain import PUBLISHED, STANDARD, TIMESTAMP, Explanation
 from tidegate.webhook.model import EVENTS
 
@@ -44,16 +44,25 @@ PROVEN_WITHIN_S = 10.0
     metavar="NAMES",
     help="Separated by commas; all by default. charge.successful and collection.successful are always included.",
 )
+@click.option(
+    "--secret",
+    envvar="WEBHOOK_SECRET",
+    help="whsec_…, the one that your server verifies with. By default WEBHOOK_SECRET, or the sandbox's own.",
+)
 @click.option("--payload", "with_payload", is_flag=True, help="Show the payloads too.")
 @api_options
 @as_json_option
 @reports_errors
-def listen(forward_to: str | None, events: str | None, with_payload: bool, as_json: bool, **api: str | None) -> None:
+def listen(forward_to: str | None, events: str | None, with_payload: bool, as_json: bool, **given: str | None) -> None:
     """Forward the sandbox's events to your server, and show each with its signatures and your server's answer.
 
-    Needs a running sandbox on this machine. Your server's answer is passed back to Tidegate: failures are retried.
+    Needs a running sandbox on this machine. Events are signed with WEBHOOK_SECRET where it is set, else with the
+    sandbox's own secret: your server answers 401 unless it verifies with the same. Its answer is passed back to
+    Tidegate: failures are retried.
     """
-    account = account_of(api["api_url"], api["api_key"])
+    account = account_of(given["api_url"], given["api_key"])
+    if secret := given["secret"]:
+        account = replace(account, webhook_secret=secret)
     forwarder = Forwarder(
         _target_in(forward_to) if forward_to else None,
         SystemClock(),
@@ -139,8 +148,7 @@ def _greet(forwarder: Forwarder, account: MerchantAccount) -> None:
         f"[dim]Passing on to[/] {plain(forwarder.forward_to or 'no server: give one with --forward-to')}",
         soft_wrap=True,
     )
-    where = f" [dim]webhookSecret in {FILE_NAME}[/]" if account.webhook_secret else ""
-    out.print(f"[dim]Signed with[/]   {forwarder.secret}{where}", soft_wrap=True)
+    out.print(f"[dim]Signed with[/]   {forwarder.secret} [dim]your server verifies with the same[/]", soft_wrap=True)
     out.print("[dim]Ctrl-C stops it and deletes its endpoint.[/]")
 
 

@@ -62,3 +62,13 @@ class MethodNames:
     def in_records(self, methods: Iterable[str]) -> list[str]:
         names = self._in_record
         return [names[method] for method in methods]
+
+
+def _or(names: Iterable[str]) -> str:
+    *others, last = (f"`{name}`" for name in names)
+    return f"{', '.join(others)} or {last}"
+
+
+# For the reference, with the usual name of USSD.
+NAMES_IN_REQUEST = f"{_or(MethodNames().in_requests(Method))} (USSD), in any letter case"
+NAMES_IN_RECORD = f"{_or(MethodNames().in_records(Method))} (USSD)"

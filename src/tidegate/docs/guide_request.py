@@ -1,6 +1,7 @@
 """The requests of a guide's shell samples, for the script that runs them in a browser. Pure.
 
-It reads what guides write: `curl` commands, values taken from an answer by `sed` or `grep`, and a wait with `until`.
+It reads what guides write: an order number made of the time, `curl` commands, values taken from an answer by `sed` or
+`grep`, and a loop that ends with `&& break` or after a minute.
 """
 
 from __future__ import annotations
@@ -12,8 +13,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 Plan = list[dict[str, Any]]
-# The reference that guides give the order; each run sends another.
-ORDER = "ORDER-1001"
 _URL = "$TIDEGATE_URL"
 _KEYS = {
     "api-key: $TIDEGATE_SECRET_KEY": "api-key",
@@ -21,7 +20,9 @@ _KEYS = {
     "x-business-id: $TIDEGATE_BUSINESS_ID": "x-business-id",
 }
 _JSON = "content-type: application/json"
-_CURL = re.compile(r"(?:(\w+)=\$\()?(until )?curl (.*)", re.DOTALL)
+_CURL = re.compile(r"(?:(\w+)=\$\()?curl (.*?)( && break)?", re.DOTALL)
+# Another value each time.
+_CHOSEN = re.compile(r"(\w+)=([\w-]+)\$\(date \+%s\)")
 _TAKEN_LATER = re.compile(r'(\w+)=\$\(echo "\$(\w+)" \|')
 # What a terminal shows, which changes no request.
 _SHOWN = re.compile(r" > /dev/null| && echo \w+")
@@ -29,6 +30,8 @@ _SHOWN = re.compile(r" > /dev/null| && echo \w+")
 _FIELD = re.compile(r'"(\w+)":"(?:\\\(|\[\^)')
 _AWAITED = re.compile(r"grep -oE? '([^']+)'")
 _VARIABLE = re.compile(r"\$\{?(\w+)")
+# What needs no request: the rest of a loop, and what is shown.
+_NO_REQUEST = ("echo ", "export ", "for TRY in ", "[ $TRY = ", "sleep ", "done")
 
 
 def plans_of(samples: Iterable[str]) -> list[Plan]:
@@ -43,6 +46,8 @@ class _Page:
         self._can_run = True
         self._answers: dict[str, dict[str, Any]] = {}
         self._known = {"TIDEGATE_BUSINESS_ID"}
+        # Values that the next request chooses, by their names: how each begins.
+        self._chosen: dict[str, str] = {}
 
     def plan_of(self, sample: str) -> Plan:
         plan: Plan = []
@@ -56,11 +61,16 @@ class _Page:
             self._answers[later[2]]["takes"][later[1]] = _field(command)
             self._known.add(later[1])
             return True
+        if chosen := _CHOSEN.fullmatch(command):
+            self._chosen[chosen[1]] = chosen[2]
+            self._known.add(chosen[1])
+            return True
         request = _request(command)
         if request is None:
-            return command.startswith(("echo ", "export "))
+            return command.startswith(_NO_REQUEST)
         self._answers[request.pop("answer")] = request
-        self._known |= {*request["chooses"], *request["takes"]}
+        request["chooses"], self._chosen = self._chosen, {}
+        self._known |= {*request["takes"]}
         plan.append(request)
         return {*_VARIABLE.findall(request["path"]), *request["uses"].values()} <= self._known
 
@@ -73,30 +83,27 @@ def _commands(sample: str) -> Iterator[str]:
         if command.endswith("\\"):
             command = command[:-1]
         elif command.count("'") % 2 == 0:
-            yield command
+            yield command.strip()
             command = ""
 
 
 def _request(command: str) -> dict[str, Any] | None:
-    match = _CURL.match(command)
+    match = _CURL.fullmatch(command)
     if not match:
         return None
-    sent, _, after = match[3].partition(" | ")
+    sent, _, after = match[2].partition(" | ")
     curl = _Curl(shlex.split(_SHOWN.sub("", sent).removesuffix(")")))
     if not curl.is_plain:
         return None
-    awaited = _AWAITED.search(after) if match[2] else None
+    awaited = _AWAITED.search(after) if match[3] else None
     text = json.dumps(curl.body)
     return {
         "method": curl.method or ("POST" if curl.body is not None else "GET"),
-        "path": _VARIABLE.sub(r"${\1}", curl.path.replace(ORDER, "$ORDER")),
+        "path": _VARIABLE.sub(r"${\1}", curl.path),
         "headers": curl.keys,
         "body": curl.body,
-        "uses": {
-            **({ORDER: "ORDER"} if ORDER in text else {}),
-            **{f"${name}": name for name in _VARIABLE.findall(text)},
-        },
-        "chooses": {"ORDER": f"{ORDER}-"} if f'"reference": "{ORDER}"' in text else {},
+        "uses": {f"${name}": name for name in _VARIABLE.findall(text)},
+        "chooses": {},
         "takes": {match[1]: _field(after)} if match[1] and after else {},
         "repeats": False,
         "until": awaited[1] if awaited else "",
@@ -124,7 +131,7 @@ class _Curl:
                 self.body = json.loads(next(given))
             elif word == "-H":
                 self._take_header(next(given))
-            elif word not in ("-s", "-sS"):
+            elif word not in ("-s", "-sS", "-fsS"):
                 self.is_plain = False
 
     def _take_header(self, header: str) -> None:

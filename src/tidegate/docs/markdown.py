@@ -21,6 +21,8 @@ from tidegate.docs.page import Heading
 from tidegate.docs.search import words_in
 
 _ALONE = {"sh": "Shell", "python": "Python", "js": "Node", "php": "PHP"}
+# Of what a reader types before the program.
+_TERMINAL = "Terminal"
 # The languages of samples, in the order of their tabs. Other code stands by itself.
 LANGUAGES = {"sh": "curl", "python": "Python", "js": "Node", "php": "PHP"}
 # Code in a line of text that fits on any phone is not broken at its end, such as behind a question mark.
@@ -103,7 +105,7 @@ class Document:
             tokens = list(run)
             out += _fences(tokens, languages) if is_fence else _prose(tokens, link, anchors)
             for plan in [plans[token.content] for token in tokens if plans.get(token.content)]:
-                out += _RUNNER.format(json.dumps(plan))
+                out += (_ASKING_RUNNER if _is_final(plan) else _RUNNER).format(json.dumps(plan))
         return out
 
     def _plans(self) -> dict[str, Plan]:
@@ -114,6 +116,11 @@ class Document:
 
 def _runs(info: str) -> bool:
     return info.startswith("sh") and not {"install", "serve"} & {*info.split()}
+
+
+def _is_final(plan: Plan) -> bool:
+    """A clock cannot be set back."""
+    return any(request["path"] == "/sandbox/clock" and request["body"] for request in plan)
 
 
 def _text(inline: Token) -> str:
@@ -151,7 +158,7 @@ def _fences(tokens: Sequence[Token], languages: Sequence[str]) -> Markup:
     for token in tokens:
         language, _, rest = token.info.partition(" ")
         if language in LANGUAGES and rest == "install":
-            samples.append((language, "Terminal", coloured(token.content, "sh")))
+            samples.append((language, _TERMINAL, coloured(token.content, "sh")))
         elif language in LANGUAGES:
             file = rest.partition("file=")[2].split(" ")[0]
             samples.append((language, file, coloured(token.content, language)))
@@ -167,6 +174,9 @@ def _sample(samples: list[tuple[str, str, Markup]], languages: Sequence[str]) ->
     titles = _ALONE if is_only else LANGUAGES
     kind = "sample only" if is_only else "sample"
     also = " ".join(name for name in languages if name not in {language for language, _, _ in samples})
+    if not is_only and all(title == _TERMINAL for _, title, _ in samples):
+        # The others install nothing.
+        also = ""
     out = Markup()
     for language, file, code in samples:
         out += _FIGURE.format(kind, language, also, file or titles[language], code)
@@ -175,6 +185,7 @@ def _sample(samples: list[tuple[str, str, Markup]], languages: Sequence[str]) ->
 
 
 _RUNNER = Markup('<div class="runner" hidden data-follows data-plan="{}"></div>')
+_ASKING_RUNNER = Markup('<div class="runner" hidden data-follows data-asks="yes" data-plan="{}"></div>')
 _FIGURE = Markup(
     '<figure class="{}" data-lang="{}" data-also="{}"><figcaption>{}</figcaption>'
     "<pre data-copy><code>{}</code></pre></figure>"

@@ -16,6 +16,8 @@ class Heading:
     text: str
     # What stands below it, for search.
     words: str = ""
+    # Other words for it.
+    keywords: str = ""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from tidegate.infra.http.status import STATUS_OF
 FOLDER = "/docs/reference"
 ERRORS_PATH = f"{FOLDER}/errors"
 # Besides deletions: these are run only after a question.
-_DESTRUCTIVE = ("resetSandbox", "rotateSecret")
+_DESTRUCTIVE = ("resetSandbox", "rotateSecret", "advanceClock")
 
 
 @dataclass(frozen=True)

@@ -56,8 +56,8 @@ class DocsRenderer:
         )
 
     def index(self, link: LinkTo) -> bytes:
-        """For the script that searches: title, address, place and words of each entry."""
-        return encode([(e.title, link_with_anchor(e.path, link), e.where, e.words) for e in self.site.index])
+        """For the script that searches: title, address, place, words and keywords of each entry."""
+        return encode([(e.title, link_with_anchor(e.path, link), *e[2:]) for e in self.site.index])
 
     def llms(self, link: LinkTo) -> str:
         areas = [(name, self.site.navigation(name)) for name in ("Guides", "Testing", "Reference")]

@@ -85,6 +85,8 @@ class _Pages:
         found.append(PageRoute("GET", f"{ROOT}/search.json", "showSearchIndex", self._show_index))
         for head in self._docs.heads:
             found += self._routes_of(head)
+        # As of every other page, `.md` after its address.
+        found.append(PageRoute("GET", f"{ROOT}.md", "showDocsAsMarkdown", self._show_overview_as_markdown))
         found += [self._text_route(path) for path in self._texts]
         return found
 
@@ -101,6 +103,9 @@ class _Pages:
             PageRoute("GET", head.path, "showDocs", show),
             PageRoute("GET", head.markdown_path, "showDocsAsMarkdown", show_markdown),
         ]
+
+    async def _show_overview_as_markdown(self, _: PageRequest) -> File:
+        return await to_thread(self._markdown, ROOT)
 
     def _text_route(self, path: str) -> PageRoute:
         async def show(_: PageRequest) -> File:

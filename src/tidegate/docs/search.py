@@ -31,6 +31,8 @@ class SearchEntry(NamedTuple):
     path: str
     where: str
     words: str
+    # Other words that readers use for it; each counts as one of its title.
+    keywords: str = ""
 
 
 def words_in(text: str) -> list[str]:
@@ -87,7 +89,8 @@ def _is_one_edit(typed: str, meant: str) -> bool:
 
 def _points(word: str, entry: SearchEntry) -> int:
     weight = TITLE_WEIGHT if "#" in entry.path else PAGE_WEIGHT
-    return max(weight * _likeness(word, entry.title), _likeness(word, entry.words))
+    named = max(_likeness(word, entry.title), _likeness(word, entry.keywords))
+    return max(weight * named, _likeness(word, entry.words))
 
 
 @lru_cache(maxsize=20_000)

@@ -11,6 +11,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
+from tidegate.core.method import MethodNames
+from tidegate.core.money import CHECKOUT_OFFERS
 from tidegate.docs import reference as api
 from tidegate.docs.markdown import Document, LinkTo, anchor_of, coloured, front_matter
 from tidegate.docs.page import ROOT, Heading, NavGroup, PageContent, PageHead
@@ -69,8 +71,10 @@ class _Page:
     head: PageHead
     content: MakeContent
     headings: Callable[[], tuple[Heading, ...]] = tuple
-    # Names to find it by: fields, paths.
-    keywords: Callable[[], Iterable[str]] = tuple
+    # Names in it to find it by: fields, paths.
+    names: Callable[[], Iterable[str]] = tuple
+    # Other words that readers use for it.
+    keywords: str = ""
 
 
 class DocsSite:
@@ -143,10 +147,12 @@ class DocsSite:
         for page in self._pages.values():
             head = page.head
             where = " / ".join(dict.fromkeys(part for part in (head.area, head.group) if part and part != head.title))
-            yield SearchEntry(head.title, head.path, where, " ".join((head.lead, *dict.fromkeys(page.keywords()))))
+            words = " ".join((head.lead, *dict.fromkeys(page.names())))
+            yield SearchEntry(head.title, head.path, where, words, page.keywords)
             for heading in page.headings():
                 if heading.level <= 3:
-                    yield SearchEntry(heading.text, f"{head.path}#{heading.anchor}", head.title, heading.words)
+                    place = f"{head.path}#{heading.anchor}"
+                    yield SearchEntry(heading.text, place, head.title, heading.words, heading.keywords)
         yield from self._field_entries()
 
     def _field_entries(self) -> Iterator[SearchEntry]:
@@ -198,7 +204,12 @@ class DocsSite:
             f"{ROOT}/{name}", facts["title"], facts["lead"], area, group,
             facts=tuple(facts[key] for key in ("time", "needs") if key in facts),
         )  # fmt: skip
-        return _Page(head, lambda link: self._from_markdown(head, text, link), lambda: Document(text).headings)
+        return _Page(
+            head,
+            lambda link: self._from_markdown(head, text, link),
+            lambda: Document(text).headings,
+            keywords=facts.get("keywords", ""),
+        )
 
     def _from_markdown(self, head: PageHead, text: str, link: LinkTo) -> PageContent:
         for name, value in self._inclusions.items():
@@ -213,6 +224,7 @@ class DocsSite:
         return {
             "base_url": self.base_url,
             "events": self.render("events.md", events=events),
+            "methods": self.render("methods.md", currencies=CHECKOUT_OFFERS, names=MethodNames()),
             "payloads": self.render("payloads.md", events=events),
         }
 
@@ -245,7 +257,7 @@ class DocsSite:
             return replace(self._generated("operation", link, operation=view), languages=languages)
 
         names = (operation.name, operation.path)
-        return _Page(head, content, keywords=lambda: (*names, *self.reference.field_names(operation)))
+        return _Page(head, content, names=lambda: (*names, *self.reference.field_names(operation)))
 
     def _event(self, event: EventDocument) -> _Page:
         head = PageHead(
@@ -255,7 +267,7 @@ class DocsSite:
         def content(link: LinkTo) -> PageContent:
             return self._generated("event", link, event=self.reference.event(event))
 
-        return _Page(head, content, keywords=lambda: self.reference.event_field_names(event))
+        return _Page(head, content, names=lambda: self.reference.event_field_names(event))
 
     def _errors(self, link: LinkTo) -> PageContent:
         made = self._generated("errors", link, errors=list(api.error_views()))
@@ -263,7 +275,13 @@ class DocsSite:
 
     def _error_headings(self) -> tuple[Heading, ...]:
         return tuple(
-            Heading(2, anchor_of(view.error_type), view.error_type, " ".join(guide.cause for guide in view.guides))
+            Heading(
+                2,
+                anchor_of(view.error_type),
+                view.error_type,
+                " ".join(guide.cause for guide in view.guides),
+                " ".join(map(str, view.statuses)),
+            )
             for view in api.error_views()
         )
 

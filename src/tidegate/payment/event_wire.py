@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tidegate.core.fee import FeeBearer
+from tidegate.core.method import NAMES_IN_RECORD
 from tidegate.core.money import Currency
 from tidegate.infra.http.operation import Timestamp
 from tidegate.payment.model import PaymentStatus
@@ -72,7 +73,7 @@ class ChargeData(msgspec.Struct, kw_only=True, rename="camel"):
     payment_reference: Annotated[str, Meta(description="The same as `merchantReference`.")]
     charge_reference: Annotated[str, Meta(description="Id of the attempt that was paid.")]
     description: Annotated[str, Meta(description="The payment in words.")]
-    type: Annotated[str, Meta(description="The payment method.")]
+    type: Annotated[str, Meta(description=f"The payment method: {NAMES_IN_RECORD}.")]
     method: Annotated[str, Meta(description="The same as `type`.")]
     customer: Annotated[CustomerRecord, Meta(description="The customer, as you gave it.")]
     metadata: Annotated[

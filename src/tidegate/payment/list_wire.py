@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tidegate.core.errors import Problem
-from tidegate.core.method import Method, MethodNames
+from tidegate.core.method import NAMES_IN_REQUEST, Method, MethodNames
 from tidegate.core.money import Currency, major_of
 from tidegate.core.public_id import PublicIds
 from tidegate.infra.http.csv_text import Cell
@@ -54,7 +54,14 @@ class ListPayments(msgspec.Struct, kw_only=True, rename="camel"):
         Annotated[Variance, Meta(description="Only payments that were paid with too little or too much.")] | UnsetType
     ) = UNSET
     payment_method: (
-        Annotated[str, Meta(min_length=1, max_length=100, description="Only payments that were paid by this method.")]
+        Annotated[
+            str,
+            Meta(
+                min_length=1,
+                max_length=100,
+                description=f"Only payments that were paid by this method: {NAMES_IN_REQUEST}.",
+            ),
+        ]
         | UnsetType
     ) = UNSET
     currency: Annotated[CheckoutCurrency, Meta(description="Only payments in this currency.")] | UnsetType = UNSET

@@ -12,7 +12,7 @@ from msgspec import Meta
 from tidegate.core import ids
 from tidegate.core.errors import Invalid, Malformed, Problem
 from tidegate.core.fee import FeeBearer, FeeOnRefund, fee_on, fee_within
-from tidegate.core.method import Method, MethodNames
+from tidegate.core.method import NAMES_IN_RECORD, NAMES_IN_REQUEST, Method, MethodNames
 from tidegate.core.money import CHECKOUT_OFFERS, Currency, Money, major_of
 from tidegate.core.public_id import PublicIds
 from tidegate.infra.http import strict_json
@@ -72,16 +72,20 @@ class CreatePayment(msgspec.Struct, kw_only=True, rename="camel"):
     ] = None
     payment_methods: Annotated[
         Annotated[list[str], Meta(min_length=1, max_length=METHODS_LISTED_MAX)] | None,
-        Meta(description="In the order shown on the page; every method of the currency when absent."),
+        Meta(
+            description=f"Each {NAMES_IN_REQUEST}; in the order shown on the page. Every method of the currency when "
+            "absent."
+        ),
     ] = None
     default_payment_method: Annotated[
-        str | None, Meta(description="The one the page opens with; the first offered when absent.")
+        str | None,
+        Meta(description=f"The one the page opens with: {NAMES_IN_REQUEST}. The first offered when absent."),
     ] = None
 
 
 class QuoteFees(msgspec.Struct, kw_only=True, rename="camel"):
     currency: Annotated[CheckoutCurrency, Meta(description="What you would charge in.")]
-    type: Annotated[str, Meta(min_length=1, max_length=100, description="The payment method.")]
+    type: Annotated[str, Meta(min_length=1, max_length=100, description=f"The payment method: {NAMES_IN_REQUEST}.")]
     amount: Annotated[int, Meta(ge=1, description=f"In major units, a whole number. {_AT_MOST}")]
 
 
@@ -89,7 +93,7 @@ class FeesQuoted(msgspec.Struct, kw_only=True, rename="camel"):
     """What each side pays and receives, for either fee bearer."""
 
     currency: Annotated[Currency, Meta(description="ISO 4217 code of the currency.")]
-    type: Annotated[str, Meta(description="The payment method.")]
+    type: Annotated[str, Meta(description=f"The payment method: {NAMES_IN_RECORD}.")]
     amount: Annotated[Decimal, Meta(description="The amount asked about, in major units.")]
     fee: Annotated[Decimal, Meta(description="Our fee, without VAT.")]
     vat: Annotated[Decimal, Meta(description="VAT on the fee.")]
@@ -130,9 +134,10 @@ class PaymentRecord(msgspec.Struct, kw_only=True, rename="camel"):
     amount_received: Annotated[Decimal, Meta(description="Received so far; 0 before anything arrived.")]
     converted_currency: Annotated[Currency, Meta(description="The same as `currency`.")]
     payment_methods: Annotated[
-        list[str], Meta(description="Methods offered to the customer, in the order of the page.")
+        list[str],
+        Meta(description=f"Methods offered to the customer, in the order of the page; each {NAMES_IN_RECORD}."),
     ]
-    default_payment_method: Annotated[str, Meta(description="The method that the page opens with.")]
+    default_payment_method: Annotated[str, Meta(description=f"The method that the page opens with: {NAMES_IN_RECORD}.")]
     redirect_url: Annotated[str | None, Meta(description="Where the customer returns to; null when you gave none.")]
     custom_url: Annotated[str | None, Meta(description="Always null; kept for clients of the published interface.")]
     success_message: Annotated[

@@ -24,7 +24,7 @@ DECLINE = (
 )
 EXPIRE = (
     "Ends the session of one payment and closes its account, without moving the clock. Money that arrives afterwards "
-    "is returned."
+    "is returned. A moment passes before the payment is `expired`."
 )
 DISPUTE = (
     "The payer disputes a paid payment with the bank, or the bank decides: `won` leaves you the money, `lost` takes it "

@@ -34,8 +34,9 @@ VARIABLES = {
     "TIDEGATE_SECRET_KEY": "secretKey",
     "TIDEGATE_PUBLIC_KEY": "publicKey",
     "TIDEGATE_BUSINESS_ID": "businessId",
-    "WEBHOOK_SECRET": "webhookSecret",
 }
+# What receivers of webhooks read. A developer may have chosen another secret.
+SECRET_VARIABLE, SECRET_FIELD = "WEBHOOK_SECRET", "webhookSecret"
 _KIND_OF = {"secretKey": KeyKind.SECRET, "publicKey": KeyKind.PUBLIC}
 _NAME = "Sandbox Shop"
 _EMAIL = "shop@example.com"
@@ -50,7 +51,7 @@ async def seed(webhook_deps: WebhookDeps, deps: PaymentDeps, settings: Settings,
     keys = await _known_keys(webhook_deps.db, known, clock) or await _new_business(webhook_deps.db, now=clock.now())
     now = clock.now_of(keys["businessId"])
     # There is no endpoint yet; the first one to be created gets this secret.
-    secret = await webhooks.keep_for_first(webhook_deps, keys["businessId"], known.get("webhookSecret"), now=now)
+    secret = await webhooks.keep_for_first(webhook_deps, keys["businessId"], known.get(SECRET_FIELD), now=now)
     await sandbox_people.seed(deps.db, keys["businessId"], now=clock.now())
     await sandbox_staff.seed(deps.db, now=clock.now())
     addresses = {
@@ -61,7 +62,7 @@ async def seed(webhook_deps: WebhookDeps, deps: PaymentDeps, settings: Settings,
         "mailUrl": f"{settings.base_url}/mail",
     }
     accounts = await _accounts(deps, keys["businessId"], now=now)
-    sandbox = {**addresses, **keys, "webhookSecret": secret, "virtualAccounts": accounts}
+    sandbox = {**addresses, **keys, SECRET_FIELD: secret, "virtualAccounts": accounts}
     _write(path, sandbox)
     return sandbox
 

@@ -135,9 +135,7 @@ class Decline(msgspec.Struct, kw_only=True):
 
 
 class DisputeCharge(msgspec.Struct, kw_only=True):
-    status: Annotated[DisputeStatus, Meta(description="`open` begins it; the others end it. `open` when absent.")] = (
-        DisputeStatus.OPEN
-    )
+    status: Annotated[DisputeStatus, Meta(description="`open` begins it; the others end it.")] = DisputeStatus.OPEN
 
 
 class ChargeIsDisputed(msgspec.Struct, kw_only=True, rename="camel"):

@@ -453,7 +453,7 @@ class SandboxCharges:
         """End the checkout now.
 
         Ends the session of one payment and closes its account, without moving the clock. Money that arrives
-        afterwards is returned.
+        afterwards is returned. A moment passes before the payment is `expired`.
 
         Args:
             pay_code: The payment's pay code.
@@ -483,7 +483,7 @@ class SandboxCharges:
 
         Args:
             pay_code: The payment's pay code.
-            status: `open` begins it; the others end it. `open` when absent.
+            status: `open` begins it; the others end it.
         """
         return self._send(
             ops.SANDBOX_CHARGES_DISPUTE,
@@ -772,7 +772,8 @@ class Payments:
         Args:
             status: Only payments with this status.
             variance_type: Only payments that were paid with too little or too much.
-            payment_method: Only payments that were paid by this method.
+            payment_method: Only payments that were paid by this method: `bank_transfer`, `card`, `mobile_money` or
+              `payAttitude` (USSD), in any letter case.
             currency: Only payments in this currency.
             email: The customer's e-mail address, in any letter case.
             reference_prefix: How `merchantReference` begins, such as `ORDER-10`.
@@ -836,7 +837,8 @@ class Payments:
         Args:
             status: Only payments with this status.
             variance_type: Only payments that were paid with too little or too much.
-            payment_method: Only payments that were paid by this method.
+            payment_method: Only payments that were paid by this method: `bank_transfer`, `card`, `mobile_money` or
+              `payAttitude` (USSD), in any letter case.
             currency: Only payments in this currency.
             email: The customer's e-mail address, in any letter case.
             reference_prefix: How `merchantReference` begins, such as `ORDER-10`.
@@ -907,8 +909,10 @@ class Payments:
             metadata: Any JSON of yours; returned as sent.
             success_message: Shown to the customer after a successful payment, as plain text.
             settlement_destination: The only destination: your wallet.
-            payment_methods: In the order shown on the page; every method of the currency when absent.
-            default_payment_method: The one the page opens with; the first offered when absent.
+            payment_methods: Each `bank_transfer`, `card`, `mobile_money` or `payAttitude` (USSD), in any letter
+              case; in the order shown on the page. Every method of the currency when absent.
+            default_payment_method: The one the page opens with: `bank_transfer`, `card`, `mobile_money` or
+              `payAttitude` (USSD), in any letter case. The first offered when absent.
         """
         return self._send(
             ops.PAYMENTS_CREATE,
@@ -956,7 +960,7 @@ class Payments:
     def disable(
         self, reference: str, *, timeout: float | None = None, max_retries: int | None = None
     ) -> t.PaymentRecord:
-        """Disable a payment link.
+        """Disable a payment's page.
 
         The link takes no new attempts until you enable it again. Attempts already started can still be finished,
         and their money counts: a card that waits for its PIN, an approval on the phone, a transfer to an open
@@ -978,7 +982,7 @@ class Payments:
     def enable(
         self, reference: str, *, timeout: float | None = None, max_retries: int | None = None
     ) -> t.PaymentRecord:
-        """Enable a payment link.
+        """Enable a payment's page.
 
         The link works again until its checkout expires. Disabling does not extend the expiry.
 
@@ -1016,7 +1020,8 @@ class Fees:
 
         Args:
             currency: What you would charge in.
-            type: The payment method.
+            type: The payment method: `bank_transfer`, `card`, `mobile_money` or `payAttitude` (USSD), in any letter
+              case.
             amount: In major units, a whole number. At most 100,000,000 NGN, 1,000,000 GHS, 10,000,000 KES,
               250,000,000 UGX, 1,000,000 ZAR, 2,000,000 ZMW.
         """
@@ -1095,7 +1100,8 @@ class PaymentLinks:
             amount_min: The least that the customer may choose; 1 when absent.
             amount_max: The most that the customer may choose; the currency's limit when absent.
             fee_bearer: Who pays the fee.
-            payment_methods: In the order shown on the page; every method of the currency when absent.
+            payment_methods: Each `bank_transfer`, `card`, `mobile_money` or `payAttitude` (USSD), in any letter
+              case; in the order shown on the page. Every method of the currency when absent.
             ends_at: It takes payments before this time; of a day, to its end.
             payments_max: How often a reusable link may be paid; without limit when absent.
             success_message: Shown to the customer after a successful payment, as plain text.
@@ -1250,11 +1256,12 @@ class Checkouts:
 
         Args:
             pay_code: The payment's pay code.
-            type: The payment method, one of those offered.
+            type: The payment method, one of those offered: `bank_transfer`, `card`, `mobile_money` or `payAttitude`
+              (USSD), in any letter case.
             card: For `card`: the payer's card.
-            phone: For mobile money.
-            operator: For mobile money; guessed from the number when absent.
-            bank: For USSD: the bank's code.
+            phone: For mobile money: the payer's number, such as +254712345678.
+            operator: For mobile money: an `id` of the checkout's `operators`; guessed from the number if absent.
+            bank: For USSD: a `code` of the checkout's `banks`.
         """
         return self._send(
             ops.CHECKOUTS_CHARGE,

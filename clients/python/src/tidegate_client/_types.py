@@ -310,7 +310,7 @@ class AttemptView(Model, kw_only=True):
     attempt_id: str
     """Id of this attempt."""
     type: str
-    """The payment method."""
+    """The payment method: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD)."""
     status: AttemptStatus
     """The attempt's own status."""
     failure: FailureReason | None
@@ -440,7 +440,7 @@ class Charged(Model, kw_only=True):
     attempt_id: str
     """Id of this attempt."""
     type: str
-    """The payment method."""
+    """The payment method: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD)."""
     status: PaymentStatus
     """The payment's status."""
     attempt_status: AttemptStatus
@@ -493,9 +493,10 @@ class CheckoutView(Model, kw_only=True):
     variance_policy: VariancePolicy
     """What happens to an amount other than expected."""
     payment_methods: list[str]
-    """The offered methods, in the order of the page."""
+    """The offered methods, in the order of the page; each `bank_transfer`, `card`, `mobile_money` or `payattitude`
+    (USSD)."""
     default_payment_method: str
-    """The method that the page opens with."""
+    """The method that the page opens with: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD)."""
     banks: list[BankView]
     """Banks for USSD; empty where USSD is not offered."""
     operators: list[OperatorView]
@@ -768,7 +769,7 @@ class DisputedChargeData(Model, kw_only=True):
     description: str
     """The payment in words."""
     type: str
-    """The payment method."""
+    """The payment method: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD)."""
     method: str
     """The same as `type`."""
     customer: CustomerRecord
@@ -861,7 +862,7 @@ class FeesQuoted(Model, kw_only=True):
     currency: Currency
     """ISO 4217 code of the currency."""
     type: str
-    """The payment method."""
+    """The payment method: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD)."""
     amount: Decimal
     """The amount asked about, in major units."""
     fee: Decimal
@@ -921,7 +922,8 @@ class LinkRecord(Model, kw_only=True):
     fee_bearer: FeeBearer
     """Who pays our fee."""
     payment_methods: list[str] | None
-    """Methods offered; null for all of the currency."""
+    """Methods offered, each `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD); null for all of the
+    currency."""
     success_message: str | None
     """Your text shown after a success; null without."""
     redirect_url: str | None
@@ -1042,7 +1044,7 @@ class PaidChargeData(Model, kw_only=True):
     description: str
     """The payment in words."""
     type: str
-    """The payment method."""
+    """The payment method: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD)."""
     method: str
     """The same as `type`."""
     customer: CustomerRecord
@@ -1077,9 +1079,10 @@ class PaymentRecord(Model, kw_only=True):
     converted_currency: Currency
     """The same as `currency`."""
     payment_methods: list[str]
-    """Methods offered to the customer, in the order of the page."""
+    """Methods offered to the customer, in the order of the page; each `bank_transfer`, `card`, `mobile_money` or
+    `payattitude` (USSD)."""
     default_payment_method: str
-    """The method that the page opens with."""
+    """The method that the page opens with: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD)."""
     redirect_url: str | None
     """Where the customer returns to; null when you gave none."""
     custom_url: str | None
@@ -1338,7 +1341,7 @@ class ReversedChargeData(Model, kw_only=True):
     description: str
     """The payment in words."""
     type: str
-    """The payment method."""
+    """The payment method: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD)."""
     method: str
     """The same as `type`."""
     customer: CustomerRecord

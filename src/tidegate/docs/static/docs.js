@@ -82,7 +82,8 @@ function isOneEdit(typed, meant) {
   return rest.slice(1) === other || rest === other.slice(1) || rest.slice(1) === other.slice(1)
     || (rest[0] === other[1] && rest[1] === other[0] && rest.slice(2) === other.slice(2));
 }
-const pointsOf = (word, { title, words, weight }) => Math.max(weight * likeness(word, title), likeness(word, words));
+const pointsOf = (word, { title, keywords, words, weight }) =>
+  Math.max(weight * Math.max(likeness(word, title), likeness(word, keywords)), likeness(word, words));
 // A page that was opened as a file may not fetch: there the index is a script.
 const scripted = (src) => new Promise((resolve, reject) => {
   const script = made('script');
@@ -92,9 +93,10 @@ const scripted = (src) => new Promise((resolve, reject) => {
 async function loadIndex() {
   const address = document.body.dataset.search;
   const entries = await (address.endsWith('.js') ? scripted(address) : (await fetch(address)).json());
-  return entries.map(([title, address, where, words]) => ({
+  return entries.map(([title, address, where, words, keywords]) => ({
     shown: [title, address, where],
     title: textOf(title),
+    keywords: textOf(keywords),
     words: textOf(words),
     weight: address.includes('#') ? 5 : 6,
     name: address.replace(/^.*\/|\.html$|-/g, ''),
@@ -291,8 +293,9 @@ function addRunner(runner, keys) {
 function addRunButton(runner, place, run) {
   const button = made('button', 'run', 'Run');
   button.type = 'button';
+  button.title = 'Sends it to this sandbox, with your test keys';
   button.addEventListener('click', async () => {
-    if (runner.dataset.asks && !confirm('This changes or deletes data of your test business. Run it?')) return;
+    if (runner.dataset.asks && !confirm('This changes your test business and cannot be undone. Run it?')) return;
     button.disabled = true;
     try {
       runner.replaceChildren(shown(await run()));
