@@ -391,9 +391,9 @@ export interface CheckoutView {
   varianceType: Variance | null;
   /** What happens to an amount other than expected. */
   variancePolicy: VariancePolicy;
-  /** The offered methods, in the order of the page; each `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD). */
+  /** In the order of the page; each `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD). */
   paymentMethods: Array<string>;
-  /** The method that the page opens with: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD). */
+  /** What the page opens with: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD). */
   defaultPaymentMethod: string;
   /** Banks for USSD; empty where USSD is not offered. */
   banks: Array<BankView>;
@@ -1637,11 +1637,11 @@ export interface PaymentLinksCreateParams {
 }
 
 export interface CheckoutsChargeParams {
-  /** The payment method, one of those offered: `bank_transfer`, `card`, `mobile_money` or `payAttitude` (USSD), in any letter case. */
+  /** One of the offered methods: `bank_transfer`, `card`, `mobile_money` or `payAttitude` (USSD), in any letter case. */
   type: string;
   /** For `card`: the payer's card. */
   card?: CardFields | null;
-  /** For mobile money: the payer's number, such as +254712345678. */
+  /** For mobile money, such as +254712345678. */
   phone?: string | null;
   /** For mobile money: an `id` of the checkout's `operators`; guessed from the number if absent. */
   operator?: string | null;

@@ -79,11 +79,9 @@ class AddressFields(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 class Charge(msgspec.Struct, kw_only=True, rename="camel"):
-    type: Annotated[ShortText, Meta(description=f"The payment method, one of those offered: {NAMES_IN_REQUEST}.")]
+    type: Annotated[ShortText, Meta(description=f"One of the offered methods: {NAMES_IN_REQUEST}.")]
     card: Annotated[CardFields | None, Meta(description="For `card`: the payer's card.")] = None
-    phone: Annotated[
-        ShortText | None, Meta(description="For mobile money: the payer's number, such as +254712345678.")
-    ] = None
+    phone: Annotated[ShortText | None, Meta(description="For mobile money, such as +254712345678.")] = None
     operator: Annotated[
         ShortText | None,
         Meta(description="For mobile money: an `id` of the checkout's `operators`; guessed from the number if absent."),
@@ -206,10 +204,8 @@ class CheckoutView(msgspec.Struct, kw_only=True, rename="camel"):
         Variance | None, Meta(description="Set when another amount than expected was accepted; otherwise null.")
     ]
     variance_policy: Annotated[VariancePolicy, Meta(description="What happens to an amount other than expected.")]
-    payment_methods: Annotated[
-        list[str], Meta(description=f"The offered methods, in the order of the page; each {NAMES_IN_RECORD}.")
-    ]
-    default_payment_method: Annotated[str, Meta(description=f"The method that the page opens with: {NAMES_IN_RECORD}.")]
+    payment_methods: Annotated[list[str], Meta(description=f"In the order of the page; each {NAMES_IN_RECORD}.")]
+    default_payment_method: Annotated[str, Meta(description=f"What the page opens with: {NAMES_IN_RECORD}.")]
     banks: Annotated[tuple[BankView, ...], Meta(description="Banks for USSD; empty where USSD is not offered.")]
     operators: Annotated[
         tuple[OperatorView, ...], Meta(description="Operators of mobile money; empty where it is not offered.")

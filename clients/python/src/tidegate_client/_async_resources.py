@@ -1279,10 +1279,10 @@ class Checkouts:
 
         Args:
             pay_code: The payment's pay code.
-            type: The payment method, one of those offered: `bank_transfer`, `card`, `mobile_money` or `payAttitude`
-              (USSD), in any letter case.
+            type: One of the offered methods: `bank_transfer`, `card`, `mobile_money` or `payAttitude` (USSD), in
+              any letter case.
             card: For `card`: the payer's card.
-            phone: For mobile money: the payer's number, such as +254712345678.
+            phone: For mobile money, such as +254712345678.
             operator: For mobile money: an `id` of the checkout's `operators`; guessed from the number if absent.
             bank: For USSD: a `code` of the checkout's `banks`.
         """

@@ -493,10 +493,9 @@ class CheckoutView(Model, kw_only=True):
     variance_policy: VariancePolicy
     """What happens to an amount other than expected."""
     payment_methods: list[str]
-    """The offered methods, in the order of the page; each `bank_transfer`, `card`, `mobile_money` or `payattitude`
-    (USSD)."""
+    """In the order of the page; each `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD)."""
     default_payment_method: str
-    """The method that the page opens with: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD)."""
+    """What the page opens with: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD)."""
     banks: list[BankView]
     """Banks for USSD; empty where USSD is not offered."""
     operators: list[OperatorView]
