@@ -51,6 +51,7 @@ ACTIONS = (
     Action("webhook.add", "proposeEndpoint", "webhook add"),
     Action("webhook.change", "proposeEndpoint", "webhook set"),
     Action("webhook.commands.change", "stopEndpoint", "webhook set"),
+    Action("webhook.commands.resend", "resendForMerchant", "events resend"),
     Action("staff.add", "proposeOnStaff", "staff add"),
     Action("staff.remove", "proposeOnStaff", "staff remove"),
     Action("staff_approval.commands.approve", "approveProposal", "approval approve"),
@@ -93,7 +94,7 @@ ONLY_BY_COMMAND = {
     },
     "cannot be undone, and shows first what it would do": {"erase"},
     "the merchant does it in its dashboard": {
-        "merchant keys create", "merchant keys roll", "link create", "link end", "events replay", "events resend",
+        "merchant keys create", "merchant keys roll", "link create", "link end", "events replay",
         "webhook remove", "webhook rotate", "webhook test",
     },
 }  # fmt: skip

@@ -6,9 +6,14 @@ from typing import Any
 
 import pytest
 
+from build import Shop
+from checkout.paying import card
+from conftest import MakeCheckout
 from console.people import SignedInStaff
 from dashboard.people import People, SignedInPerson
 from inflow import DIFFERENT, Inflows, credit
+from tidegate.console.find import amounts_in
+from tidegate.core.money import Currency, Money
 from tidegate.member.permission import Role
 
 pytestmark = pytest.mark.usefixtures("unlimited")
@@ -51,6 +56,101 @@ async def test_why_an_inflow_was_returned_is_found_by_its_reference(operator: Si
     assert "is not the account holder" in (await operator.client.get(found.headers["location"])).text
     merchant = await operator.client.get(f"/console/find?q={inflows.shop.business_id}")
     assert merchant.headers["location"] == f"/console/merchants/{inflows.shop.business_id}"
-    for text in ("", "%", "_", "'", "\x00", "x" * 3_000):
+    for text in ("", "%", "_", "'", "\\", "\x00", "x" * 3_000, "١٢٣", "9" * 90, "@", "a@", "₦", "0", "-1", "1e3"):
         assert (await operator.client.get("/console/find", params={"q": text})).status_code == 200, text
     assert "Payments by the hour" in (await operator.get()).text
+
+
+async def opens(staff: SignedInStaff, text: str) -> str:
+    """The page that is opened at once; empty where a list is shown."""
+    answer = await staff.client.get("/console/find", params={"q": text})
+    return str(answer.headers.get("location", "")).removeprefix("/console")
+
+
+async def listed(staff: SignedInStaff, text: str) -> str:
+    answer = await staff.client.get("/console/find", params={"q": text})
+    assert answer.status_code == 200, (text, answer.headers)
+    return answer.text
+
+
+async def test_a_payment_is_found_by_whatever_its_payer_tells(
+    operator: SignedInStaff, new_checkout: MakeCheckout, admin: Any
+) -> None:
+    paid = await new_checkout(
+        reference="BAKE-7001", amount=19_000, customer={"name": "Chidinma Eze", "email": "C.Eze@example.com"}
+    )
+    await new_checkout(reference="OTHER-1", amount=5)
+    number = await paid.account()
+    rail_reference = await admin.fetchval("SELECT reference FROM attempt")
+    page = f"/payments/{paid.shop.business_id}/{paid.pay_code}"
+    for text in (
+        paid.pay_code, "BAKE-7001", "bake-7001", "BAKE-70", "c.eze@example.com", "C.EZE@EXAMPLE.COM", "chidinma",
+        "19000", "19,000", "₦19,000", "19000.00", "NGN 19,000.00", number, f" {number} ", rail_reference,
+    ):  # fmt: skip
+        assert await opens(operator, text) == page, text
+    await paid.transfer(number, "19000.00")
+    assert await opens(operator, await admin.fetchval("SELECT transaction_id FROM receipt")) == page
+    for text in ("19000.01", "KES 19000", "eze@example.com", "AKE-7001"):
+        assert "Nothing is called" in await listed(operator, text), text
+
+
+async def test_of_several_the_one_with_the_whole_name_is_opened(
+    operator: SignedInStaff, new_checkout: MakeCheckout, shop: Shop
+) -> None:
+    short = await new_checkout(shop, reference="ORDER-1")
+    await new_checkout(shop, reference="ORDER-10")
+    assert await opens(operator, "ORDER-1") == f"/payments/{shop.business_id}/{short.pay_code}"
+    both = await listed(operator, "order-")
+    assert both.count("Payment of") == 2
+    elsewhere = await new_checkout(reference="ORDER-1")
+    assert elsewhere.shop.business_id != shop.business_id
+    assert (await listed(operator, "ORDER-1")).count(">ORDER-1</a>") == 2
+
+
+async def test_a_refund_a_return_and_their_parts_lead_to_the_payment(
+    operator: SignedInStaff, new_checkout: MakeCheckout, admin: Any
+) -> None:
+    over = await new_checkout(settings={"variance_policy": "return"}, amount=10_000)
+    await over.transfer(await over.account(), "12000.00")
+    page = f"/payments/{over.shop.business_id}/{over.pay_code}"
+    assert await opens(operator, await admin.fetchval("SELECT reference FROM money_return")) == page
+    paid = await new_checkout(amount=10_000)
+    assert (await paid.charge(card())).status_code == 200
+    body = {"transReference": paid.pay_code, "amount": 5}
+    answer = await paid.shop.client.post("/collections/refund", json=body, headers=paid.shop.verify_headers)
+    assert answer.status_code == 200, answer.text
+    page = f"/payments/{paid.shop.business_id}/{paid.pay_code}"
+    reference = answer.json()["data"]["reference"]
+    for text in (reference, f"{reference}-1"):
+        assert await opens(operator, text) == page, text
+
+
+async def test_inflows_accounts_and_suspense_are_found_by_sender_number_and_amount(
+    operator: SignedInStaff, inflows: Inflows, admin: Any
+) -> None:
+    number = await inflows.number()
+    sent = credit(number, 4_800_00, payer={"name": "Zeta Ltd", "accountNumber": "NL91ABNA0417164300",
+                                           "bankName": None, "bankCode": None})  # fmt: skip
+    arrived = await inflows.notified(sent)
+    inflow = f"/held/{arrived['reference']}"
+    for text in ("zeta", "Zeta Ltd", "NL91ABNA0417164300", "nl91 abna 0417 1643 00", sent["transactionId"]):
+        assert await opens(operator, text) == inflow, text
+    account = await admin.fetchval("SELECT id FROM virtual_account")
+    for text in (number, account):
+        assert await opens(operator, text) == f"/accounts/{account}", text
+    unclaimed = credit("DE99", 2_512, payer={"name": "Ola Bright", "accountNumber": "GB33BUKB20201555555555",
+                                             "bankName": None, "bankCode": None})  # fmt: skip
+    assert (await inflows.notify(unclaimed)).status_code == 200
+    receipt = await admin.fetchval("SELECT id FROM receipt WHERE outcome = 'suspense'")
+    for text in ("€25.12", "25.12", "ola", "GB33 BUKB 2020 1555 5555 55", unclaimed["transactionId"], str(receipt)):
+        assert await opens(operator, text) == f"/suspense/{receipt}", text
+
+
+def test_an_amount_is_read_as_people_write_it() -> None:
+    assert amounts_in("₦19,000") == [Money(19_000_00, Currency.NGN)]
+    assert amounts_in("ngn 19000.5") == [Money(19_000_50, Currency.NGN)]
+    assert Money(250, Currency.UGX) in amounts_in("250")
+    # Uganda's shilling has no cents.
+    assert Currency.UGX not in {one.currency for one in amounts_in("250.50")}
+    for text in ("", "ORDER-1", "1e3", "0", "1,00", "19.000,00", "-5", "₦", "5 000"):
+        assert amounts_in(text) == [], text

@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
+from checkout.paying import card
 from cli.operating import Operator
+from conftest import MakeCheckout
 from console.people import SignedInStaff
 from console.test_staff_approvals import decide, open_approval
 from inflow import DIFFERENT, Inflows, credit
+from tidegate.runtime import Runtime
 
 pytestmark = pytest.mark.usefixtures("unlimited")
 
@@ -134,3 +137,43 @@ async def test_what_the_console_shows_is_on_the_command_line(
     exported = tmp_path / "audit.csv"
     await command_line.said("audit", "export", str(exported))
     assert exported.read_text().count("document.opened") == 1
+
+
+async def test_a_paused_rail_is_said_where_its_refunds_wait_and_is_not_asked(
+    operator: SignedInStaff, new_checkout: MakeCheckout, admin: Any, runtime: Runtime, command_line: Operator
+) -> None:
+    paid = await new_checkout(amount=10_000, customer={"name": "Chidinma Eze", "email": "c@example.com"})
+    assert (await paid.charge(card())).status_code == 200
+    business = paid.shop.business_id
+    answer = await paid.shop.client.post(
+        "/collections/refund", json={"transReference": paid.pay_code, "amount": 5}, headers=paid.shop.verify_headers
+    )
+    part = f"{answer.json()['data']['reference']}-1"
+    await admin.execute("UPDATE refund SET initiated_at = initiated_at - interval '1 hour'")
+    await admin.execute(
+        """
+        INSERT INTO leased_work (business_id, kind, id, next_try_at, failures, last_error)
+        VALUES ($1, 'poll_refunds', $2, now() + interval '1 hour', 3, 'the rail said nothing')
+        """,
+        business, part,
+    )  # fmt: skip
+    page = (await operator.get("/stuck")).text
+    for words in ("Chidinma Eze", f'href="/console/payments/{business}/{paid.pay_code}"', "the rail said nothing",
+                  f'href="/console/merchants/{business}"', "Ask now"):  # fmt: skip
+        assert words in page, words
+    assert "is paused" not in page
+    assert (await operator.send("/rails/sandbox/pause", at="/rails", reason="it answers wrongly")).status_code == 303
+    for below in ("", "/stuck"):
+        page = (await operator.get(below)).text
+        assert "The rail sandbox is paused." in page
+        assert f"{operator.member.name}, since" in page
+        assert "it answers wrongly" in page
+    assert "Ask now" not in page
+    asked = await operator.send(f"/stuck/refund/{business}/{part}/ask", at="/stuck", rail="sandbox")
+    assert (asked.status_code, "the rail sandbox is paused" in asked.text.lower()) == (409, True)
+    assert "is paused" in await command_line.refused("refund", "ask", business, part, "--rail", "sandbox")
+    assert await admin.fetchval("SELECT count(*) FROM audit WHERE action = 'refund.asked'") == 0
+    await admin.execute("UPDATE rail_pause SET lifted_by = 'operator', lifted_at = now()")
+    await runtime.deps.paused.look(runtime.db)
+    await admin.execute("DELETE FROM leased_work")
+    assert (await operator.send(f"/stuck/refund/{business}/{part}/ask", at="/stuck", rail="sandbox")).status_code == 303

@@ -14,6 +14,7 @@ import pytest
 from tidegate.bank_file import reversal_store as bank_reversal_store
 from tidegate.bank_file import store as bank_file_store
 from tidegate.collection import reversal_store
+from tidegate.console.find import sought_in
 from tidegate.core.ids import Mode
 from tidegate.infra.db import Database, Tx
 from tidegate.merchant import commands as merchants
@@ -192,3 +193,15 @@ async def test_a_log_of_one_endpoint_or_event_does_not_read_the_whole_log(
     async with database.connection() as tx:
         assert [one.id for one in await log_store.list_deliveries(tx, business_id, asked, limit=20)] == found
     assert await blocks_read(admin, *log_store.question(business_id, asked, limit=20)) < BLOCKS_MAX
+
+
+@pytest.mark.parametrize("text", ["ref-7", "REF-7", "code-7", "nothing", "ada@example.com", "1.00", "Ada"])
+async def test_the_search_of_the_console_looks_into_indexes_alone(grown: tuple[Any, Database, str], text: str) -> None:
+    """Of one business; it is asked about each in turn, with about fifteen looks."""
+    admin, _, _ = grown
+    sought = sought_in(text)
+    amounts = json.dumps([{"currency": one.currency, "minor": one.minor} for one in sought.amounts])
+    question = "SELECT * FROM search_business($1, $2, $3, $4, $5, $6)"
+    asked = (f"{7:024x}", text, sought.email, amounts, ["sandbox"], 50)
+    assert {row["key"] for row in await admin.fetch(question, *asked)} == ({"code-7"} if text != "nothing" else set())
+    assert await blocks_read(admin, question, *asked) < 2 * BLOCKS_MAX

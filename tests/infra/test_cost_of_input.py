@@ -149,6 +149,7 @@ CONSOLE_FORMS = {
     "/books/prove": ("unknown",),
     "/books/export": ("unknown",),
     "/jobs/retry": ("kind", "id"),
+    "/webhooks/{business}/deliveries/{delivery}/resend": ("unknown",),
     "/audit/verify": ("unknown",),
     "/audit/export": ("unknown",),
 }

@@ -35,6 +35,7 @@ OVER_ALL_BUSINESSES = {
     "collection/reversal_store:list_owing": DUE,
     "collection/review_store:find_unscoped": OPERATOR,
     "collection/review_store:list_*": DUE,
+    "console/find_store:find_*": OPERATOR,
     "console/ledger_store:*": OPERATOR,
     "console/merchant_store:list_merchants": OPERATOR,
     "console/queue_store:*": OPERATOR,

@@ -1,58 +1,187 @@
-"""SQL of the search: things of any merchant, by the words that a call or a letter has."""
+"""SQL of the search: things of any merchant, by the words that a call or a letter has. Each part is read by an index
+and stops at a limit."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import NamedTuple
 
-from tidegate.infra.db import Tx
+import msgspec
 
-FOUND_MAX = 20
+from tidegate.core.money import Money
+from tidegate.infra.db import Row, Tx
+
+FOUND_MAX = 50
+# Money that waits for a decision has no index by amount or sender: it is looked through, the newest first.
+LOOKED_THROUGH_MAX = 2_000
+
+
+class Sought(NamedTuple):
+    text: str
+    # In small letters, where the text is an e-mail address.
+    email: str | None
+    # That the text can mean, in each currency.
+    amounts: Sequence[Money]
+    # Of a receipt in suspense.
+    number: int | None
+    # As banks write an account number: without gaps, in capitals.
+    account_number: str
 
 
 class SearchResult(NamedTuple):
-    # merchant, payment, inflow, account or refund.
+    # merchant, payment, inflow, account or suspense.
     kind: str
     business_id: str
     business: str
-    reference: str
+    # What its page is called by, and what people call it.
+    key: str
+    name: str
     state: str
+    currency: str | None = None
+    minor: int | None = None
+    payer: str | None = None
+    created_at: datetime | None = None
+    # Empty where it is its own name.
+    found_by: str = ""
 
 
-async def find(tx: Tx, text: str) -> list[SearchResult]:
-    """Merchants by id, code or the beginning of the name; the others by a whole reference, each by its own index."""
+async def find_merchants(tx: Tx, sought: Sought) -> list[SearchResult]:
+    """By id, code, e-mail address, or the beginning of the name."""
     rows = await tx.fetch(
         """
-        (SELECT 'merchant' AS kind, id AS business_id, name AS business, id AS reference, status AS state
-           FROM business
-          WHERE id <> '000000000000000000000000'
-            AND (id = $1 OR code = $1 OR starts_with(lower(name), lower($1)) OR lower(email) = lower($1))
-          ORDER BY name, id LIMIT $2)
-         UNION ALL
-        (SELECT found.kind, business.id, business.name, found.reference, found.state
-           FROM business
-          CROSS JOIN LATERAL (
-                SELECT 'payment' AS kind, pay_code AS reference, status AS state FROM payment
-                 WHERE business_id = business.id AND reference = $1
-                 UNION ALL
-                SELECT 'payment', pay_code, status FROM payment WHERE business_id = business.id AND pay_code = $1
-                 UNION ALL
-                SELECT 'inflow', reference, status FROM collection WHERE business_id = business.id AND reference = $1
-                 UNION ALL
-                SELECT 'account', id, status FROM virtual_account WHERE business_id = business.id AND id = $1
-                 UNION ALL
-                SELECT 'inflow', collection.reference, 'return of ' || collection.status
-                  FROM money_return JOIN collection ON collection.business_id = business.id
-                       AND collection.id = money_return.collection_id
-                 WHERE money_return.business_id = business.id AND money_return.reference = $1
-                 UNION ALL
-                SELECT CASE WHEN payment.id IS NULL THEN 'inflow' ELSE 'payment' END,
-                       coalesce(payment.pay_code, collection.reference), 'refund ' || refund.status
-                  FROM refund
-                  LEFT JOIN payment ON payment.business_id = business.id AND payment.id = refund.payment_id
-                  LEFT JOIN collection ON collection.business_id = business.id AND collection.id = refund.collection_id
-                 WHERE refund.business_id = business.id AND refund.reference = $1) AS found
-          LIMIT $2)
+        SELECT 'merchant' AS kind, id AS business_id, name AS business, id AS key, name, status AS state FROM business
+         WHERE id <> '000000000000000000000000'
+           AND (id = $1 OR code = $1 OR starts_with(lower(name), lower($1)) OR lower(email) = lower($1))
+         ORDER BY name, id LIMIT $2
         """,
-        text, FOUND_MAX,
+        sought.text, FOUND_MAX,
     )  # fmt: skip
-    return [SearchResult(**row) for row in rows]
+    return [_result(row) for row in rows]
+
+
+async def find_of_merchants(tx: Tx, sought: Sought, *, rails: Sequence[str]) -> list[SearchResult]:
+    """Payments and inflows, business by business, until there are enough."""
+    amounts = [{"currency": one.currency, "minor": one.minor} for one in sought.amounts]
+    rows = await tx.fetch(
+        """
+        SELECT found.kind, business.id AS business_id, business.name AS business, found.key, found.name, found.state,
+               found.currency, found.minor, found.payer, found.created_at, found.found_by
+          FROM business CROSS JOIN LATERAL search_business(business.id, $1, $2, $3, $4, $5) AS found
+         LIMIT $5
+        """,
+        sought.text, sought.email, msgspec.json.encode(amounts).decode(), list(rails), FOUND_MAX,
+    )  # fmt: skip
+    return [_result(row) for row in rows]
+
+
+async def find_by_account(tx: Tx, sought: Sought, *, rails: Sequence[str]) -> list[SearchResult]:
+    """Accounts by id or number, and payments that a number was given for, the newest first."""
+    rows = await tx.fetch(
+        """
+        SELECT 'account' AS kind, account.business_id, business.name AS business, account.id AS key,
+               account.holder AS name, account.status AS state, account.currency, account.created_at,
+               CASE WHEN account.id = $1 THEN '' ELSE 'its number' END AS found_by
+          FROM virtual_account AS account JOIN business ON business.id = account.business_id
+         WHERE account.id = $1 OR (account.rail = ANY ($3) AND account.account_number = $2) LIMIT $4
+        """,
+        sought.text, sought.account_number, list(rails), FOUND_MAX,
+    )  # fmt: skip
+    given = await tx.fetch(
+        """
+        SELECT 'payment' AS kind, payment.business_id, business.name AS business, payment.pay_code AS key,
+               payment.reference AS name, payment.status AS state, payment.currency, payment.expected_minor AS minor,
+               payment.customer_name AS payer, payment.created_at, 'the account number it was given' AS found_by
+          FROM attempt
+          JOIN payment ON payment.business_id = attempt.business_id AND payment.id = attempt.payment_id
+          JOIN business ON business.id = attempt.business_id
+         WHERE attempt.rail = ANY ($2) AND attempt.account_number = $1 ORDER BY attempt.id DESC LIMIT $3
+        """,
+        sought.account_number, list(rails), FOUND_MAX,
+    )  # fmt: skip
+    return [_result(row) for row in (*rows, *given)]
+
+
+async def find_by_transaction(tx: Tx, sought: Sought, *, rails: Sequence[str]) -> list[SearchResult]:
+    """Payments by the rail's identifier of money that came in."""
+    rows = await tx.fetch(
+        """
+        SELECT 'payment' AS kind, payment.business_id, business.name AS business, payment.pay_code AS key,
+               payment.reference AS name, payment.status AS state, payment.currency, receipt.amount_minor AS minor,
+               payment.customer_name AS payer, receipt.created_at, 'the rail''s transaction' AS found_by
+          FROM receipt
+          JOIN payment ON payment.business_id = receipt.business_id AND payment.id = receipt.payment_id
+          JOIN business ON business.id = receipt.business_id
+         WHERE receipt.rail = ANY ($2) AND receipt.transaction_id = $1 LIMIT $3
+        """,
+        sought.text, list(rails), FOUND_MAX,
+    )  # fmt: skip
+    return [_result(row) for row in rows]
+
+
+async def find_by_sender(tx: Tx, sought: Sought) -> list[SearchResult]:
+    """Inflows by their sender's account, or by the beginning of the sender's name."""
+    rows = await tx.fetch(
+        """
+        SELECT 'inflow' AS kind, inflow.business_id, business.name AS business, inflow.reference AS key,
+               inflow.reference AS name, inflow.status AS state, inflow.source_currency AS currency,
+               inflow.source_minor AS minor, inflow.payer ->> 'name' AS payer, inflow.created_at,
+               'its sender' AS found_by
+          FROM ((SELECT * FROM collection WHERE payer ->> 'account_number' = $1 LIMIT $3)
+                 UNION ALL
+                (SELECT * FROM collection
+                  WHERE lower(payer ->> 'name') COLLATE "C" >= lower($2)
+                    AND lower(payer ->> 'name') COLLATE "C" < lower($2) || chr(1114111)
+                  LIMIT $3)) AS inflow
+          JOIN business ON business.id = inflow.business_id
+         ORDER BY inflow.id DESC LIMIT $3
+        """,
+        sought.account_number, sought.text, FOUND_MAX,
+    )  # fmt: skip
+    return [_result(row) for row in rows]
+
+
+async def find_waiting(tx: Tx, sought: Sought) -> list[SearchResult]:
+    """Money in suspense by number, amount, sender or transaction, and held inflows by amount."""
+    amounts = [" ".join((one.currency, str(one.minor))) for one in sought.amounts]
+    suspense = await tx.fetch(
+        """
+        SELECT 'suspense' AS kind, business_id, id::text AS key, id::text AS name, outcome AS state, currency,
+               amount_minor AS minor, payer ->> 'name' AS payer, created_at
+          FROM (SELECT * FROM receipt WHERE outcome = 'suspense' ORDER BY created_at DESC LIMIT $6) AS waiting
+         WHERE id = $1 OR currency || ' ' || amount_minor = ANY ($2) OR transaction_id = $3
+            OR starts_with(lower(payer ->> 'name'), lower($3)) OR payer ->> 'account_number' = $4
+            OR account_number = $4
+         LIMIT $5
+        """,
+        sought.number, amounts, sought.text, sought.account_number, FOUND_MAX, LOOKED_THROUGH_MAX,
+    )  # fmt: skip
+    decided = await tx.fetch(
+        """
+        SELECT 'suspense' AS kind, business_id, receipt_id::text AS key, receipt_id::text AS name, decision AS state,
+               currency, amount_minor AS minor, NULL AS payer, decided_at AS created_at
+          FROM suspense_decision WHERE receipt_id = $1
+        """,
+        sought.number,
+    )
+    held = await tx.fetch(
+        """
+        SELECT 'inflow' AS kind, waiting.business_id, business.name AS business, waiting.reference AS key,
+               waiting.reference AS name, waiting.status AS state, waiting.source_currency AS currency,
+               waiting.source_minor AS minor, waiting.payer ->> 'name' AS payer, waiting.created_at,
+               'its amount' AS found_by
+          FROM (SELECT * FROM collection WHERE status = 'pending' ORDER BY id DESC LIMIT $3) AS waiting
+          JOIN business ON business.id = waiting.business_id
+         WHERE waiting.source_currency || ' ' || waiting.source_minor = ANY ($1)
+         LIMIT $2
+        """,
+        amounts, FOUND_MAX, LOOKED_THROUGH_MAX,
+    )  # fmt: skip
+    return [
+        *(SearchResult(**{"business": "", **row}) for row in (*suspense, *decided)),
+        *(_result(row) for row in held),
+    ]
+
+
+def _result(row: Row) -> SearchResult:
+    return SearchResult(**row)

@@ -15,6 +15,8 @@ from tidegate.core.money import Money
 from tidegate.dashboard.format import NOTHING, percent
 from tidegate.doctor import proof_store
 from tidegate.infra.page.response import Html
+from tidegate.rail import pause_store
+from tidegate.staff import store as staff_store
 from tidegate.staff.permission import StaffPermission
 
 DAYS = 14
@@ -35,12 +37,15 @@ class Overview:
             rails = await health_store.list_rail_hours(tx, since=visitor.now - HOUR)
             proofs = await proof_store.list_newest(tx, limit=1)
             alarms = await alarm_store.list_open(tx)
+            paused = await pause_store.list_open(tx)
+            names = await staff_store.list_names(tx)
             oldest = await queue_store.list_oldest(tx)
             hours = await work_store.list_hours(tx, since=visitor.now - timedelta(hours=HOURS), hours=HOURS)
         queues = [item for group in console_items(visitor.queues)[:2] for item in group if item.below]
         return self.shell.page(
             visitor, "overview.html", title="Overview", section="Overview",
-            alarms=alarms, taken=[taken_words(one) for one in taken], proof=proofs[0] if proofs else None,
+            alarms=alarms, paused=paused, names=names, taken=[taken_words(one) for one in taken],
+            proof=proofs[0] if proofs else None,
             rails=[(one, percent(one.succeeded, one.succeeded + one.failed)) for one in rails],
             waiting=[
                 (item.name, item.below, item.waiting, age_of(oldest.get(item.below), visitor.now))

@@ -10,6 +10,7 @@ from tidegate.console.accounts import AccountPages
 from tidegate.console.approvals import ApprovalPages
 from tidegate.console.bank_pages import BankPages
 from tidegate.console.book_pages import BookPages
+from tidegate.console.delivery_pages import MerchantDeliveryPages
 from tidegate.console.dispute_pages import DisputePages
 from tidegate.console.document_pages import DocumentPages
 from tidegate.console.endpoint_pages import EndpointPages
@@ -19,6 +20,7 @@ from tidegate.console.job_pages import JobPages
 from tidegate.console.merchant_rights import MerchantRightPages
 from tidegate.console.merchants import MerchantPages
 from tidegate.console.overview import Overview
+from tidegate.console.payment_pages import MerchantPaymentPages
 from tidegate.console.people_pages import SandboxStaffPages, StaffPages
 from tidegate.console.rail_pages import RailPages
 from tidegate.console.reconcile_pages import ReconcilePages
@@ -63,7 +65,7 @@ class Console:
         accounts, merchants = AccountPages(self.shell), MerchantPages(self.shell, settings.base_url)
         self.table: list[ConsoleRoute] = [
             *Overview(self.shell).routes(),
-            *ConsoleSearch(self.shell).routes(),
+            *ConsoleSearch(self.shell, payment_deps).routes(),
             *merchants.routes(),
             *MerchantRightPages(self.shell, merchants).routes(),
             *EndpointPages(self.shell, merchants, deps).routes(),
@@ -72,13 +74,15 @@ class Console:
             *DocumentPages(self.shell, accounts).routes(),
             *HeldPages(self.shell, payment_deps).routes(),
             *SuspensePages(self.shell).routes(),
-            *RefundForMerchantPages(self.shell, payment_deps).routes(),
+            *MerchantPaymentPages(self.shell).routes(),
+            *RefundForMerchantPages(self.shell, payment_deps, merchants).routes(),
             *DisputePages(self.shell).routes(),
             *BankPages(self.shell, payment_deps).routes(),
             *RailPages(self.shell, payment_deps).routes(),
             *ReconcilePages(self.shell, payment_deps).routes(),
             *BookPages(self.shell).routes(),
             *JobPages(self.shell).routes(),
+            *MerchantDeliveryPages(self.shell).routes(),
             *StaffPages(self.shell).routes(),
         ]
         if settings.mode is Mode.SANDBOX:

@@ -29,6 +29,7 @@ from tidegate.rail import pause_store
 from tidegate.rail.bankfiles.ecb import FILE_BYTES_MAX
 from tidegate.rail.bankfiles.model import FileRefused
 from tidegate.rail.deps import PaymentDeps
+from tidegate.staff import store as staff_store
 from tidegate.staff.permission import StaffPermission
 from tidegate.staff_approval import commands as staff_approvals
 from tidegate.staff_approval import rate_file
@@ -72,19 +73,26 @@ class RailPages:
         async with self.shell.db.connection() as tx:
             refunds = await work_store.list_refunds(tx, before=before, limit=PAGE)
             returns = await list_store.list_stuck(tx, before=before, limit=PAGE)
+            subjects = await work_store.list_of_returns(tx, [one.reference for one in returns])
+            paused = await pause_store.list_open(tx)
+            names = await staff_store.list_names(tx)
             proposed = {one.subject for one in await approval_store.list_of_staff(tx, is_open=True, limit=PAGE)}
         return self.shell.page(
             visitor, "stuck.html", title="Refunds & returns", section="Refunds & returns", refunds=refunds,
-            returns=returns, proposed=proposed, wrong=wrong,
+            returns=[(one, subjects.get(one.reference)) for one in returns], proposed=proposed, wrong=wrong,
+            paused=paused, stopped={one.rail for one in paused}, names=names,
             status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409,
         )  # fmt: skip
 
     async def ask(self, visitor: ConsoleVisitor) -> Html:
         path, rail = visitor.request.path, visitor.form.get("rail", "")
         now = self.shell.clock.now_of(path["business"])
-        await ask_again.ask(
-            self.shell.db, path["kind"], path["business"], path["reference"], rail=rail, by=visitor.by, now=now
-        )
+        try:
+            await ask_again.ask(
+                self.shell.db, path["kind"], path["business"], path["reference"], rail=rail, by=visitor.by, now=now
+            )
+        except Conflict as wrong:
+            return await self._stuck(visitor, wrong)
         return self.shell.to("/stuck?said=done")
 
     async def end_return(self, visitor: ConsoleVisitor) -> Html:

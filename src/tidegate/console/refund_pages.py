@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from urllib.parse import quote
 
 from tidegate.approval import store as approval_store
+from tidegate.console.merchants import MerchantPages
 from tidegate.console.proposing import propose
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Problem, RefundExceedsAvailable, Refusal
 from tidegate.core.money import Money
+from tidegate.core.visible import visible
+from tidegate.dashboard.payment_page import sentence_of
 from tidegate.infra.page.response import Html
 from tidegate.merchant import commands as merchants
 from tidegate.merchant.field import Remark
+from tidegate.payment import store as payments
+from tidegate.payment.model import Payment, PaymentStatus
+from tidegate.payment.store import PaymentKey
 from tidegate.rail.deps import PaymentDeps
 from tidegate.refund import commands, model
 from tidegate.refund.field import RefundAmount
@@ -31,31 +36,40 @@ _COMMAND = "refund.create"
 class RefundForMerchantPages:
     shell: ConsoleShell
     deps: PaymentDeps
+    merchants: MerchantPages
 
     async def find(self, visitor: ConsoleVisitor) -> Html:
         """From the merchant's page, where the reference is typed."""
-        reference = visitor.request.query.get("reference", "").strip()
-        if not 0 < len(reference) <= REFERENCE_CHARS_MAX:
-            raise NotFound(f"give the reference of a payment or an inflow, at most {REFERENCE_CHARS_MAX} characters")
-        return self.shell.to(f"/refunds/{quote(visitor.request.path['business'])}/{quote(reference, safe='')}")
+        reference = visible(visitor.request.query.get("reference", "")).strip()[:REFERENCE_CHARS_MAX]
+        business = await merchants.get(self.shell.db, visitor.request.path["business"])
+        try:
+            subject = await self._subject(business.id, reference)
+        except (NotFound, Conflict):
+            sentence = f"{business.name} has no payment or inflow called “{reference}”. Type its whole reference."
+            return await self.merchants.page(visitor, business.id, Invalid(Problem("reference", sentence)))
+        return self.shell.to(f"/refunds/{business.id}/{subject.reference}")
+
+    async def _subject(self, business_id: str, reference: str) -> Subject:
+        lasts, now = self.deps.inflow_terms.rate_lasts, self.shell.clock.now_of(business_id)
+        async with self.shell.db.connection() as tx:
+            return await commands.look_at(tx, business_id, reference, rate_lasts=lasts, now=now)
 
     async def show(self, visitor: ConsoleVisitor) -> Html:
         return await self._page(visitor)
 
     async def _page(self, visitor: ConsoleVisitor, wrong: Refusal | None = None) -> Html:
         business = await merchants.get(self.shell.db, visitor.request.path["business"])
-        now, reference = self.shell.clock.now_of(business.id), visitor.request.path["reference"]
+        subject = await self._subject(business.id, visitor.request.path["reference"])
         async with self.shell.db.connection() as tx:
-            subject = await commands.look_at(
-                tx, business.id, reference, rate_lasts=self.deps.inflow_terms.rate_lasts, now=now
-            )
+            key = PaymentKey(business.id, subject.reference)
+            payment = await payments.find(tx, key) if subject.payment_id is not None else None
             version = await staff_approvals.version_of(tx, _COMMAND, business.id, subject.reference)
             proposed = await approval_store.list_about(tx, business.id, subject.reference)
         return self.shell.page(
             visitor, "refund.html", title=f"Refund {subject.reference}", section="Refunds & returns", wrong=wrong,
             status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409, business=business,
             subject=subject, version=version, proposed=proposed, rates=rate_choices(subject),
-            block_reason=subject.block_reason or ("" if subject.left.minor else "all of it was refunded"),
+            refusal=refusal_of(subject, payment), disputes=[_sentence(one.sentence) for one in subject.disputes],
         )  # fmt: skip
 
     async def decide(self, visitor: ConsoleVisitor) -> Html:
@@ -69,9 +83,7 @@ class RefundForMerchantPages:
 
     async def _refuse_impossible(self, business_id: str, reference: str, wanted: OperatorRefund) -> None:
         """As it is now; the approval decides on what is there then."""
-        lasts, now = self.deps.inflow_terms.rate_lasts, self.shell.clock.now_of(business_id)
-        async with self.shell.db.connection() as tx:
-            subject = await commands.look_at(tx, business_id, reference, rate_lasts=lasts, now=now)
+        subject = await self._subject(business_id, reference)
         request = RefundRequest(reference=reference, amount=wanted.amount)
         amount = model.amount_of(subject, request.amount_in(subject.received.currency))
         model.exchange_of(subject, amount, wanted.rate)
@@ -83,6 +95,23 @@ class RefundForMerchantPages:
             ConsoleRoute("GET", at, "showRefundable", StaffPermission.SEE, self.show),
             ConsoleRoute("POST", at, "proposeRefund", StaffPermission.PROPOSE, self.decide),
         ]
+
+
+def refusal_of(subject: Subject, payment: Payment | None) -> str:
+    """Why nothing can be refunded; empty where something can. Disputes are said beside it."""
+    if payment is not None and payment.status is not PaymentStatus.SUCCESS:
+        return f"{sentence_of(payment)}."
+    if subject.block_reason:
+        return _sentence(subject.block_reason)
+    if subject.left.minor:
+        return ""
+    if not subject.disputes:
+        return "All of it was refunded."
+    return "What is not disputed was refunded." if subject.refunded.minor else "All of it is disputed."
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."
 
 
 def rate_choices(subject: Subject) -> list[tuple[str, str, Money]]:

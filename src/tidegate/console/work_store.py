@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
+
+
+class StuckSubject(NamedTuple):
+    """What is to be given back: a payment, an inflow, or neither where it was in suspense."""
+
+    business: str
+    pay_code: str | None
+    inflow: str | None
+    name: str | None
+    payer: str | None
+    # Of the last time that the rail was asked, where it failed.
+    last_answer: str | None
 
 
 class StuckRefund(NamedTuple):
@@ -19,15 +32,23 @@ class StuckRefund(NamedTuple):
     polls: int
     next_poll_at: datetime
     began_at: datetime
+    subject: StuckSubject
 
 
 async def list_refunds(tx: Tx, *, before: datetime, limit: int) -> list[StuckRefund]:
     rows = await tx.fetch(
         """
         SELECT leg.business_id, refund.reference AS refund, leg.reference, leg.rail, leg.currency, leg.amount_minor,
-               leg.polls, leg.next_poll_at, refund.initiated_at AS began_at
+               leg.polls, leg.next_poll_at, refund.initiated_at AS began_at, business.name AS business,
+               payment.pay_code, collection.reference AS inflow, payment.reference AS name,
+               coalesce(payment.customer_name, collection.payer ->> 'name') AS payer, work.last_error AS last_answer
           FROM refund_leg AS leg
           JOIN refund ON refund.business_id = leg.business_id AND refund.id = leg.refund_id
+          JOIN business ON business.id = leg.business_id
+          LEFT JOIN payment ON payment.business_id = leg.business_id AND payment.id = refund.payment_id
+          LEFT JOIN collection ON collection.business_id = leg.business_id AND collection.id = refund.collection_id
+          LEFT JOIN leased_work AS work
+            ON work.business_id = leg.business_id AND work.kind = 'poll_refunds' AND work.id = leg.reference
          WHERE leg.next_poll_at IS NOT NULL AND refund.initiated_at < $1 ORDER BY refund.initiated_at LIMIT $2
         """,
         before, limit,
@@ -35,10 +56,37 @@ async def list_refunds(tx: Tx, *, before: datetime, limit: int) -> list[StuckRef
     return [
         StuckRefund(
             row["business_id"], row["refund"], row["reference"], row["rail"], _money(row), row["polls"],
-            row["next_poll_at"], row["began_at"],
+            row["next_poll_at"], row["began_at"], _subject(row),
         )
         for row in rows
     ]  # fmt: skip
+
+
+async def list_of_returns(tx: Tx, references: Sequence[str]) -> dict[str, StuckSubject]:
+    """What each of these returns is of, by their references."""
+    rows = await tx.fetch(
+        """
+        SELECT going_back.reference, business.name AS business, payment.pay_code, collection.reference AS inflow,
+               payment.reference AS name, coalesce(payment.customer_name, collection.payer ->> 'name') AS payer,
+               work.last_error AS last_answer
+          FROM money_return AS going_back
+          JOIN business ON business.id = going_back.business_id
+          LEFT JOIN payment ON payment.business_id = going_back.business_id AND payment.id = going_back.payment_id
+          LEFT JOIN collection
+            ON collection.business_id = going_back.business_id AND collection.id = going_back.collection_id
+          LEFT JOIN leased_work AS work
+            ON work.business_id = going_back.business_id AND work.kind = 'send_returns'
+               AND work.id = going_back.reference
+         WHERE (going_back.status = 'failed' OR going_back.next_try_at IS NOT NULL)
+           AND going_back.reference = ANY ($1)
+        """,
+        references,
+    )
+    return {row["reference"]: _subject(row) for row in rows}
+
+
+def _subject(row: Row) -> StuckSubject:
+    return StuckSubject(*(row[name] for name in StuckSubject._fields))
 
 
 class RateRow(NamedTuple):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
+from typing import Any
 
 from tidegate.core.errors import Conflict, NotFound, Refusal
 from tidegate.dashboard.endpoint_health import health_words
@@ -37,17 +38,15 @@ class DeliveryPages:
 
     async def _page(self, visitor: DashboardVisitor, delivery: Delivery, wrong: Refusal | None = None) -> Html:
         async with self.shell.db.connection() as tx:
-            endpoint = await store.find(tx, visitor.business.id, delivery.endpoint_id)
-            health = await health_store.list_of_day(tx, visitor.business.id, now=visitor.now) if endpoint else {}
-        word, tint = STATUS_WORDS[delivery.status]
-        shown = chosen(delivery.attempts, visitor.request.query.get("try", ""))
+            facts = await facts_of(tx, visitor.business.id, delivery, visitor.request.query.get("try", ""), visitor.now)
+        at = f"/webhooks/deliveries/{delivery_id(delivery.id)}"
+        since = visitor.times.field(delivery.created_at)
+        replay = f"/webhooks/replay?which=failed&endpoint={delivery.endpoint_id}&since={since}"
         return self.shell.page(
-            visitor, "delivery.html", title=title_of(delivery), section="Webhooks", wrong=wrong,
-            status=409 if wrong else 200, delivery=delivery, word=word, tint=tint, diagnosis=diagnosis_of(delivery),
-            public_id=delivery_id(delivery.id), payload=_shown(delivery.payload),
-            sent=(delivery.payload or b"").decode(errors="replace"), shown=shown, answer=answer_of,
-            tries=list(reversed(delivery.attempts)), next_tries=next_tries(delivery),
-            health=health_words(endpoint, health.get(endpoint.id)) if endpoint else None,
+            visitor, "delivery.html", section="Webhooks", wrong=wrong, status=409 if wrong else 200, at=at,
+            may_resend=visitor.may(Permission.DELIVERIES), explains_signature=True,
+            replay=replay if facts["tint"] != "good" and visitor.may(Permission.REPLAY) else "",
+            diagnosis=diagnosis_of(delivery), crumbs=[("Webhooks", "/webhooks")], **facts,
         )  # fmt: skip
 
     async def resend(self, visitor: DashboardVisitor) -> Html:
@@ -70,6 +69,26 @@ class DeliveryPages:
             DashboardRoute("GET", at, "showDelivery", Permission.DELIVERIES, self.show),
             DashboardRoute("POST", f"{at}/resend", "resendDelivery", Permission.DELIVERIES, self.resend),
         ]
+
+
+async def facts_of(tx: Tx, business_id: str, delivery: Delivery, shown_try: str, now: datetime) -> dict[str, Any]:
+    """What the page of a delivery shows, whoever looks at it."""
+    endpoint = await store.find(tx, business_id, delivery.endpoint_id)
+    health = await health_store.list_of_day(tx, business_id, now=now) if endpoint else {}
+    word, tint = STATUS_WORDS[delivery.status]
+    return {
+        "title": title_of(delivery),
+        "delivery": delivery,
+        "word": word,
+        "tint": tint,
+        "payload": _shown(delivery.payload),
+        "sent": (delivery.payload or b"").decode(errors="replace"),
+        "shown": chosen(delivery.attempts, shown_try),
+        "answer": answer_of,
+        "tries": list(reversed(delivery.attempts)),
+        "next_tries": next_tries(delivery),
+        "health": health_words(endpoint, health.get(endpoint.id)) if endpoint else None,
+    }
 
 
 def title_of(delivery: Delivery) -> str:
@@ -133,21 +152,21 @@ def _shown(payload: bytes | None) -> str:
         return payload.decode(errors="replace")
 
 
-def diagnosis_of(delivery: Delivery) -> str:
+def diagnosis_of(delivery: Delivery, server: str = "Your server") -> str:
     """What the newest answer means, in words."""
     if delivery.status is DeliveryStatus.DELIVERED:
-        return "Your server has taken it."
+        return f"{server} has taken it."
     if not delivery.attempts:
         return "It has not been sent yet; it goes out in a moment."
     last = delivery.attempts[-1]
     if last.error:
         goes_on = "Nothing is lost; we keep trying." if delivery.due_at else "It can be sent again."
-        return f"Your server has not taken it: {answer_of(last)}. {goes_on}"
+        return f"{server} has not taken it: {answer_of(last)}. {goes_on}"
     code = last.status_code or 0
     if 200 <= code < 300:
-        return f"Your server answered {code} and has taken it; it is sent once more in a moment."
+        return f"{server} answered {code} and has taken it; it is sent once more in a moment."
     family = _ANSWERS.get(code) or _ANSWERS.get(code // 100 * 100) or "anything but 2xx counts as not taken."
-    return f"Your server answered {code}: {family}"
+    return f"{server} answered {code}: {family}"
 
 
 _ANSWERS = {

@@ -16,6 +16,7 @@ from tidegate.dashboard.payment_store import (
     PaymentHistory,
     ReceiptFact,
     RefundFact,
+    ReturnFact,
 )
 from tidegate.merchant.model import Business
 from tidegate.payment.model import Payment, PaymentStatus
@@ -53,6 +54,23 @@ class TimelineStep:
     why: str = ""
     # A page that shows it, and its words.
     link: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class TimelineReader:
+    """Who reads a timeline: how the merchant is called, and the pages that steps open; an empty one is not linked."""
+
+    whose: str = "your"
+    journal: str = "/ledger/{}"
+    delivery: str = "/webhooks/deliveries/dlv_{}"
+    refund: str = "/refunds/{}"
+
+    @staticmethod
+    def link(page: str, name: object, words: str) -> tuple[str, str] | None:
+        return (page.format(name), words) if page else None
+
+
+MERCHANT = TimelineReader()
 
 
 @dataclass(frozen=True)
@@ -117,11 +135,11 @@ def retry_of(history: PaymentHistory, subject: Subject) -> FailedRefund | None:
     if newest is None or newest.status != "failed" or newest.amount_minor > subject.left.minor:
         return None
     given = Money(newest.amount_minor, subject.received.currency)
-    return FailedRefund(given, _reason(newest.failure), newest.reason or "", newest.note or "")
+    return FailedRefund(given, failure_words(newest.failure), newest.reason or "", newest.note or "")
 
 
 def timeline_of(
-    payment: Payment, history: PaymentHistory, business: Business, *, is_masked: bool
+    payment: Payment, history: PaymentHistory, business: Business, *, is_masked: bool, reader: TimelineReader = MERCHANT
 ) -> list[TimelineStep]:
     currency = payment.expected.currency
     creator = next((f" by {act.who}" for act in history.acts if act.action == "payment.created"), "")
@@ -130,11 +148,14 @@ def timeline_of(
     for attempt in history.attempts:
         steps += _attempt_steps(attempt, is_masked=is_masked)
     for receipt in history.receipts:
-        steps.append(_receipt_step(receipt, payment, business, is_masked=is_masked))
-    steps += [_journal_step(one, payment) for one in history.journals if one.kind == "checkout_settled"]
-    steps += [_delivery_step(one) for one in history.deliveries]
+        why = _why(payment, business, reader)
+        steps.append(_receipt_step(receipt, payment, why, is_masked=is_masked))
+    steps += [_journal_step(one, payment, reader) for one in history.journals if one.kind == "checkout_settled"]
+    steps += [_delivery_step(one, reader) for one in history.deliveries]
     for refund in history.refunds:
-        steps += _refund_steps(refund, Money(refund.amount_minor, currency))
+        steps += _refund_steps(refund, Money(refund.amount_minor, currency), reader)
+    for going_back in history.returns:
+        steps += _return_steps(going_back, Money(going_back.amount_minor, currency))
     steps += [step for act in history.acts if (step := _act_step(act)) is not None]
     return sorted(steps, key=lambda step: step.at)
 
@@ -169,27 +190,26 @@ def _attempt_steps(attempt: AttemptFact, *, is_masked: bool) -> Iterator[Timelin
         more = f"account {attempt.account_number}"
     yield TimelineStep(attempt.created_at, f"{method} chosen", "" if is_masked else more)
     if attempt.status == "failed":
-        yield TimelineStep(attempt.updated_at, f"{method} failed", _reason(attempt.failure), "bad")
+        yield TimelineStep(attempt.updated_at, f"{method} failed", failure_words(attempt.failure), "bad")
     elif attempt.status == "expired":
         yield TimelineStep(attempt.updated_at, f"{method} ran out of time")
 
 
-def _reason(code: str | None) -> str:
+def failure_words(code: str | None) -> str:
     found = next((reason for reason in FailureReason if reason.value == code), None)
     return found.meaning if found else "No reason was given."
 
 
-def _receipt_step(receipt: ReceiptFact, payment: Payment, business: Business, *, is_masked: bool) -> TimelineStep:
+def _receipt_step(receipt: ReceiptFact, payment: Payment, why: str, *, is_masked: bool) -> TimelineStep:
     got = Money(receipt.amount_minor, payment.expected.currency)
     name, bank = receipt.payer.get("name"), receipt.payer.get("bank_name")
     who = f" from {name}" if name and not is_masked else ""
     return TimelineStep(
-        receipt.created_at, f"{amount(got)} received{who}", str(bank or "") if not is_masked else "", "good",
-        _why(payment, business),
+        receipt.created_at, f"{amount(got)} received{who}", str(bank or "") if not is_masked else "", "good", why
     )  # fmt: skip
 
 
-def _why(payment: Payment, business: Business) -> str:
+def _why(payment: Payment, business: Business, reader: TimelineReader) -> str:
     if payment.variance is None or payment.status is not PaymentStatus.SUCCESS:
         return ""
     words = {"accept": "Accept", "top_up": "Top up", "return": "Return"}
@@ -199,21 +219,21 @@ def _why(payment: Payment, business: Business) -> str:
             f"{amount(payment.received - payment.expected)} too much",
             "With Return the excess would have gone back.",
         )
-        return f"your policy is {policy} now. {gap} was settled with the rest, and is yours to refund. {other}"
+        return f"{reader.whose} policy is {policy} now. {gap} was settled with the rest, and can be refunded. {other}"
     gap = f"{amount(payment.expected - payment.received)} too little"
     other = "With Top up it would have waited for the rest, with Return it would have gone back."
-    return f"your policy is {policy} now. {gap} came, and was settled as it is. {other}"
+    return f"{reader.whose} policy is {policy} now. {gap} came, and was settled as it is. {other}"
 
 
-def _journal_step(journal: JournalFact, payment: Payment) -> TimelineStep:
+def _journal_step(journal: JournalFact, payment: Payment, reader: TimelineReader) -> TimelineStep:
     settled = amount(payment.settled)
     currency = payment.expected.currency
-    link = (f"/ledger/{journal.id}", f"journal {journal.id}")
+    link = reader.link(reader.journal, journal.id, f"journal {journal.id}")
     return TimelineStep(journal.created_at, f"{settled} settled to the {currency} wallet", "", "good", link=link)
 
 
-def _delivery_step(one: DeliveryFact) -> TimelineStep:
-    link = (f"/webhooks/deliveries/dlv_{one.id}", "Delivery")
+def _delivery_step(one: DeliveryFact, reader: TimelineReader) -> TimelineStep:
+    link = reader.link(reader.delivery, one.id, "Delivery")
     tries = f"{one.attempts} {'try' if one.attempts == 1 else 'tries'}"
     if one.delivered_at is not None:
         late = (one.delivered_at - one.created_at).total_seconds()
@@ -223,11 +243,20 @@ def _delivery_step(one: DeliveryFact) -> TimelineStep:
     return TimelineStep(one.created_at, f"{one.event_type} not delivered yet", f"{one.url}, {tries}", "bad", link=link)
 
 
-def _refund_steps(refund: RefundFact, money: Money) -> Iterator[TimelineStep]:
-    link = (f"/refunds/{refund.reference}", refund.reference)
+def _refund_steps(refund: RefundFact, money: Money, reader: TimelineReader) -> Iterator[TimelineStep]:
+    link = reader.link(reader.refund, refund.reference, refund.reference)
     yield TimelineStep(refund.initiated_at, f"Refund of {amount(money)} started", refund.reason or "", link=link)
     if refund.completed_at is not None:
         is_good = refund.status == "successful"
         words = f"Refund of {amount(money)} {'arrived' if is_good else 'failed'}"
-        more = "" if is_good else f"{_reason(refund.failure)} The amount is back in your wallet."
+        more = "" if is_good else f"{failure_words(refund.failure)} The amount is back in {reader.whose} wallet."
         yield TimelineStep(refund.completed_at, words, more, "good" if is_good else "bad")
+
+
+def _return_steps(going_back: ReturnFact, money: Money) -> Iterator[TimelineStep]:
+    words = f"Return of {amount(money)} to the payer"
+    yield TimelineStep(going_back.asked_at, f"{words} started", going_back.reference)
+    if going_back.confirmed_at is not None:
+        yield TimelineStep(going_back.confirmed_at, f"{words} arrived", "", "good")
+    elif going_back.status == "failed":
+        yield TimelineStep(going_back.asked_at, f"{words} failed", going_back.failure or "", "bad")

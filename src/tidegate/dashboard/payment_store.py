@@ -26,6 +26,9 @@ class AttemptFact(msgspec.Struct, frozen=True, array_like=True):
     expires_at: datetime | None
     created_at: datetime
     updated_at: datetime
+    rail: str
+    # Ours, as the rail knows it.
+    reference: str
 
 
 class ReceiptFact(msgspec.Struct, frozen=True, array_like=True):
@@ -33,6 +36,8 @@ class ReceiptFact(msgspec.Struct, frozen=True, array_like=True):
     outcome: str
     payer: dict[str, Any]
     created_at: datetime
+    rail: str
+    transaction_id: str
 
 
 class EntryFact(msgspec.Struct, frozen=True, array_like=True):
@@ -71,6 +76,17 @@ class RefundFact(msgspec.Struct, frozen=True, array_like=True):
     completed_at: datetime | None
 
 
+class ReturnFact(msgspec.Struct, frozen=True, array_like=True):
+    """Money that goes back to the payer by itself, such as an excess."""
+
+    reference: str
+    amount_minor: int
+    status: str
+    failure: str | None
+    asked_at: datetime
+    confirmed_at: datetime | None
+
+
 class ActFact(msgspec.Struct, frozen=True, array_like=True):
     """Of a person, a key or the operator."""
 
@@ -97,6 +113,7 @@ class PaymentHistory(msgspec.Struct, frozen=True):
     journals: list[JournalFact]
     deliveries: list[DeliveryFact]
     refunds: list[RefundFact]
+    returns: list[ReturnFact]
     acts: list[ActFact]
     cases: list[CaseFact]
     wallet_minor: int | None
@@ -138,11 +155,12 @@ _FACTS = """
         'payment', found.row,
         'subject', payment_to_refund($1, found.id),
         'attempts', (SELECT coalesce(json_agg(json_build_array(number, method, status, failure, details,
-                            account_number, expires_at, created_at, updated_at) ORDER BY number), '[]')
+                            account_number, expires_at, created_at, updated_at, rail, reference) ORDER BY number),
+                            '[]')
                        FROM (SELECT * FROM attempt WHERE business_id = $1 AND payment_id = found.id
                               ORDER BY number DESC LIMIT 50) AS attempt),
-        'receipts', (SELECT coalesce(json_agg(json_build_array(amount_minor, outcome, payer, created_at)
-                            ORDER BY id), '[]')
+        'receipts', (SELECT coalesce(json_agg(json_build_array(amount_minor, outcome, payer, created_at, rail,
+                            transaction_id) ORDER BY id), '[]')
                        FROM (SELECT * FROM receipt WHERE business_id = $1 AND payment_id = found.id
                               ORDER BY id DESC LIMIT 50) AS receipt),
         'journals', (SELECT coalesce(json_agg(json_build_array(journal.id, kind, created_at, link.position,
@@ -169,6 +187,10 @@ _FACTS = """
                            initiated_at, completed_at) ORDER BY id), '[]')
                       FROM (SELECT * FROM refund WHERE business_id = $1 AND payment_id = found.id
                              ORDER BY id DESC LIMIT 50) AS refund),
+        'returns', (SELECT coalesce(json_agg(json_build_array(reference, amount_minor, status, failure, asked_at,
+                           confirmed_at) ORDER BY id), '[]')
+                      FROM (SELECT * FROM money_return WHERE business_id = $1 AND payment_id = found.id
+                             ORDER BY id DESC LIMIT 50) AS going_back),
         'acts', (SELECT coalesce(json_agg(json_build_array(action,
                         coalesce((SELECT name FROM person WHERE 'person/' || person.id = actor), actor), created_at,
                         details) ORDER BY audit.id), '[]')

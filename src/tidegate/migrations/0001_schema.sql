@@ -1915,6 +1915,10 @@ CREATE INDEX collection_that_owes ON collection (id) WHERE owed_minor > 0;
 CREATE INDEX collection_returned ON collection (return_asked_at, id) WHERE return_asked_at IS NOT NULL;
 CREATE INDEX collection_to_review ON collection (id) WHERE status = 'pending';
 CREATE INDEX collection_hold_to_end ON collection (held_until) WHERE status = 'pending' AND held_until IS NOT NULL;
+-- Who asks where an inflow is names its sender, and no merchant. Inflows are few beside payments, and only an erasure
+-- changes their payers.
+CREATE INDEX collection_by_payer_account ON collection ((payer ->> 'account_number'));
+CREATE INDEX collection_by_payer_name ON collection ((lower(payer ->> 'name') COLLATE "C"));
 
 -- Milliseconds since 2020 and a serial number: the key is also the order of time, and no larger than a JavaScript
 -- number holds exactly, until 2089.
@@ -2261,6 +2265,88 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION payment_to_refund IS 'A payment as a refund sees it: what is left of each transfer, the newest first, and the disputes that keep money from being refunded.';
+
+
+-- Search of the console
+--
+-- A function for one business at a time: the indexes of payments are led by it.
+
+CREATE FUNCTION search_business(p_business_id text, p_text text, p_email text, p_amounts jsonb, p_rails text[],
+                                p_limit integer)
+RETURNS TABLE (kind text, key text, name text, state text, currency text, minor bigint, payer text,
+               created_at timestamptz, found_by text)
+    -- It is called for each business in turn, so it is planned once and is one statement.
+    LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+BEGIN
+    IF p_email IS NOT NULL THEN
+        RETURN QUERY
+        SELECT 'payment', pay_code, reference, status, payment.currency, expected_minor, customer_name,
+               payment.created_at, 'the payer''s e-mail address'
+          FROM payment WHERE business_id = p_business_id AND lower(customer_email) = p_email
+         ORDER BY (payment.created_at AT TIME ZONE 'UTC') DESC, id DESC LIMIT p_limit;
+        RETURN;
+    END IF;
+    RETURN QUERY
+    SELECT CASE WHEN payment.id IS NULL THEN 'inflow' ELSE 'payment' END,
+           coalesce(payment.pay_code, collection.reference), coalesce(payment.reference, collection.reference),
+           coalesce(payment.status, collection.status),
+           coalesce(payment.currency, collection.source_currency),
+           coalesce(payment.expected_minor, collection.source_minor),
+           coalesce(payment.customer_name, collection.payer ->> 'name'),
+           coalesce(payment.created_at, collection.created_at), found.by
+      FROM (SELECT id, NULL::bigint, '' FROM payment WHERE business_id = p_business_id AND pay_code = p_text
+             UNION ALL
+            -- As it was typed, in capitals, in small letters.
+           (SELECT id, NULL::bigint, '' FROM payment
+             WHERE business_id = p_business_id AND reference >= p_text AND reference < p_text || chr(127)
+             ORDER BY reference LIMIT p_limit)
+             UNION ALL
+           (SELECT id, NULL::bigint, '' FROM payment
+             WHERE business_id = p_business_id AND reference >= upper(p_text) AND reference < upper(p_text) || chr(127)
+               AND p_text <> upper(p_text)
+             ORDER BY reference LIMIT p_limit)
+             UNION ALL
+           (SELECT id, NULL::bigint, '' FROM payment
+             WHERE business_id = p_business_id AND reference >= lower(p_text) AND reference < lower(p_text) || chr(127)
+               AND p_text <> lower(p_text)
+             ORDER BY reference LIMIT p_limit)
+             UNION ALL
+            SELECT payment_id, NULL::bigint, 'its reference at the rail' FROM attempt
+             WHERE business_id = p_business_id AND reference = p_text
+             UNION ALL
+            SELECT NULL::bigint, id, '' FROM collection WHERE business_id = p_business_id AND reference = p_text
+             UNION ALL
+            SELECT NULL::bigint, id, 'the rail''s transaction' FROM collection
+             WHERE business_id = p_business_id AND rail = ANY (p_rails) AND transaction_id = p_text
+             UNION ALL
+            SELECT payment_id, collection_id, 'its return' FROM money_return
+             WHERE business_id = p_business_id AND reference = p_text
+             UNION ALL
+            SELECT payment_id, collection_id, 'its refund' FROM refund
+             WHERE business_id = p_business_id AND reference = p_text
+             UNION ALL
+            SELECT refund.payment_id, refund.collection_id, 'its refund' FROM refund_leg
+              JOIN refund ON refund.business_id = p_business_id AND refund.id = refund_leg.refund_id
+             WHERE refund_leg.business_id = p_business_id AND refund_leg.reference = p_text
+             UNION ALL
+           (SELECT id, NULL::bigint, 'the payer''s name' FROM payment
+             WHERE business_id = p_business_id AND lower(customer_name) COLLATE "C" >= lower(p_text)
+               AND lower(customer_name) COLLATE "C" < lower(p_text) || chr(1114111) AND p_amounts = '[]'
+             LIMIT p_limit)
+             UNION ALL
+            SELECT priced.id, NULL::bigint, 'its amount'
+              FROM jsonb_to_recordset(p_amounts) AS wanted (currency text, minor bigint)
+             CROSS JOIN LATERAL (SELECT id FROM payment
+                                  WHERE business_id = p_business_id AND payment.currency = wanted.currency
+                                    AND expected_minor = wanted.minor
+                                  LIMIT p_limit) AS priced) AS found (payment_id, collection_id, by)
+      LEFT JOIN payment ON payment.business_id = p_business_id AND payment.id = found.payment_id
+      LEFT JOIN collection ON collection.business_id = p_business_id AND collection.id = found.collection_id
+     WHERE coalesce(payment.id, collection.id) IS NOT NULL;
+END
+$$;
+COMMENT ON FUNCTION search_business IS 'Payments and inflows of a business by what a caller or a letter says: each part by an index, and at most p_limit of those that can be many.';
 
 
 -- Webhook

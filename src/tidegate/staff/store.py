@@ -53,6 +53,14 @@ async def find_by_email(tx: Tx, email: str) -> StaffMember | None:
     return _staff_member(row) if row else None
 
 
+async def list_names(tx: Tx) -> dict[str, str]:
+    """Of the staff, by what the audit trail calls them."""
+    rows = await tx.fetch(
+        "SELECT 'staff/' || person.id AS actor, name FROM staff JOIN person ON person.id = staff.person_id"
+    )
+    return {row["actor"]: row["name"] for row in rows}
+
+
 async def list_all(tx: Tx) -> list[StaffMember]:
     rows = await tx.fetch(
         """

@@ -17,7 +17,7 @@ document.addEventListener("keydown", (event) => {
   if (box && hasKeys() && (event.ctrlKey || event.metaKey) && event.key === "k") { event.preventDefault(); box.focus(); box.select(); }
   if (event.key === "Escape") document.querySelector(".palette #found")?.remove();
 });
-for (const hint of document.querySelectorAll(".palette kbd")) hint.hidden = !hasKeys();
+for (const hint of document.querySelectorAll("[data-search] + kbd")) hint.hidden = !hasKeys();
 for (const choice of document.querySelectorAll("[data-keys]")) {
   const tick = choice.querySelector("input");
   choice.hidden = false;
