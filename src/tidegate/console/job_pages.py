@@ -65,9 +65,10 @@ class JobPages:
                 limit=PAGE + 1,
             )  # fmt: skip
             chains = await chain_store.list_chains(tx)
-            staff = {one.member.id: one.member.name for one in await staff_store.list_all(tx)}
+            staff = await staff_store.list_names(tx)
             merchants = await merchant_store.list_names(tx, {one.business_id for one in rows})
-        names = {**staff, **{f"staff/{id_}": name for id_, name in staff.items()}, **merchants}
+        # Proposers stand there by their number alone.
+        names = {**staff, **{actor.partition("/")[2]: name for actor, name in staff.items()}, **merchants}
         last = rows[PAGE - 1] if len(rows) > PAGE else None
         older = (
             f"?business={quote(business_id)}&subject={quote(subject)}&before={quote(last.created_at.isoformat())}_{last.id}"

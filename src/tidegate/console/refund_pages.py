@@ -22,7 +22,7 @@ from tidegate.payment.store import PaymentKey
 from tidegate.rail.deps import PaymentDeps
 from tidegate.refund import commands, model
 from tidegate.refund.field import RefundAmount
-from tidegate.refund.model import RefundRate, RefundRequest, Subject
+from tidegate.refund.model import RefundRate, Subject
 from tidegate.staff.permission import StaffPermission
 from tidegate.staff_approval import commands as staff_approvals
 from tidegate.staff_approval.arguments import OperatorRefund
@@ -76,17 +76,9 @@ class RefundForMerchantPages:
         business_id, reference = visitor.request.path["business"], visitor.request.path["reference"]
         try:
             wanted = refund_in(visitor)
-            await self._refuse_impossible(business_id, reference, wanted)
             return await propose(self.shell, visitor, _COMMAND, business_id, reference, arguments=wanted)
         except (Invalid, ChangedElsewhere, Conflict, RefundExceedsAvailable) as wrong:
             return await self._page(visitor, wrong)
-
-    async def _refuse_impossible(self, business_id: str, reference: str, wanted: OperatorRefund) -> None:
-        """As it is now; the approval decides on what is there then."""
-        subject = await self._subject(business_id, reference)
-        request = RefundRequest(reference=reference, amount=wanted.amount)
-        amount = model.amount_of(subject, request.amount_in(subject.received.currency))
-        model.exchange_of(subject, amount, wanted.rate)
 
     def routes(self) -> list[ConsoleRoute]:
         at = "/refunds/{business}/{reference}"
