@@ -17,7 +17,7 @@ from build import Checkout, Shop
 from checkout.paying import WITHOUT_MONEY, card
 from conftest import MakeCheckout
 from console.people import SignedInStaff
-from console.test_staff_approvals import decide, held, open_approval, proposed
+from console.test_staff_approvals import decide, held, open_approval, proposed, rail_resumed
 from dashboard.people import People
 from dashboard.test_browser import VIEWS, look_at
 from dispute.test_disputes import DUE_AT
@@ -208,6 +208,7 @@ async def test_every_page_on_a_dark_phone_and_on_a_desk(
     for below in OF_APPROVER:
         name = re.sub(r"[^a-z]+", "-", below).strip("-")
         problems += await look_at(page, f"/console{below.format(**names)}", f"console-approver-{name}")
+    await rail_resumed(operator, approver, admin)
     # The takings are of no payment, and a return that failed is to be seen to: the books would say so.
     await admin.execute("DELETE FROM takings")
     await admin.execute("UPDATE money_return SET status = 'sent', failure = NULL")

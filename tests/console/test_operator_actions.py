@@ -11,9 +11,8 @@ from checkout.paying import card
 from cli.operating import Operator
 from conftest import MakeCheckout
 from console.people import SignedInStaff
-from console.test_staff_approvals import decide, open_approval
+from console.test_staff_approvals import decide, open_approval, rail_resumed
 from inflow import DIFFERENT, Inflows, credit
-from tidegate.runtime import Runtime
 
 pytestmark = pytest.mark.usefixtures("unlimited")
 
@@ -140,7 +139,7 @@ async def test_what_the_console_shows_is_on_the_command_line(
 
 
 async def test_a_paused_rail_is_said_where_its_refunds_wait_and_is_not_asked(
-    operator: SignedInStaff, new_checkout: MakeCheckout, admin: Any, runtime: Runtime, command_line: Operator
+    operator: SignedInStaff, approver: SignedInStaff, new_checkout: MakeCheckout, admin: Any, command_line: Operator
 ) -> None:
     paid = await new_checkout(amount=10_000, customer={"name": "Chidinma Eze", "email": "c@example.com"})
     assert (await paid.charge(card())).status_code == 200
@@ -173,7 +172,6 @@ async def test_a_paused_rail_is_said_where_its_refunds_wait_and_is_not_asked(
     assert (asked.status_code, "the rail sandbox is paused" in asked.text.lower()) == (409, True)
     assert "is paused" in await command_line.refused("refund", "ask", business, part, "--rail", "sandbox")
     assert await admin.fetchval("SELECT count(*) FROM audit WHERE action = 'refund.asked'") == 0
-    await admin.execute("UPDATE rail_pause SET lifted_by = 'operator', lifted_at = now()")
-    await runtime.deps.paused.look(runtime.db)
+    await rail_resumed(operator, approver, admin)
     await admin.execute("DELETE FROM leased_work")
     assert (await operator.send(f"/stuck/refund/{business}/{part}/ask", at="/stuck", rail="sandbox")).status_code == 303

@@ -57,6 +57,13 @@ async def decide(person: SignedInStaff, approval: str, what: str = "approve") ->
     return await person.send(f"/approvals/{approval}/{what}", at="/approvals")
 
 
+async def rail_resumed(operator: SignedInStaff, approver: SignedInStaff, admin: Any) -> None:
+    """The API knows of it at once; else the next tests would find the rail paused for a while."""
+    assert (await operator.send("/rails/sandbox/resume", at="/rails", why="it is mended")).status_code == 303
+    query = "SELECT business_id || '/' || id FROM approval WHERE command = 'rail.resume' AND status = 'open'"
+    assert (await decide(approver, await admin.fetchval(query))).status_code == 303
+
+
 async def test_a_held_inflow_is_credited_by_two(
     operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any
 ) -> None:
