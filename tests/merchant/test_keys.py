@@ -180,24 +180,14 @@ async def test_a_key_with_a_wrong_checksum_never_reaches_the_database(
     assert answer.status_code == 401
 
 
-@pytest.mark.parametrize(
-    ("headers", "advice"),
-    [
-        ({"api-key": "sk_live_x"}, "the key in the api-key header is of live mode, and this is sandbox mode; send the"
-         " secret key, which begins with sk_test_"),
-        ({"api-key": "pk_test_x"}, "the api-key header has a public key; send the secret key, which begins with"
-         " sk_test_"),
-        ({"api-key": "sk_test_x"}, "send a valid secret key in the api-key header"),
-        ({"x-pub-key": "sk_test_x"}, "the x-pub-key header has a secret key; send the public key, which begins with"
-         " pk_test_"),
-        ({"x-pub-key": "pk_live_x"}, "the key in the x-pub-key header is of live mode, and this is sandbox mode; send"
-         " the public key, which begins with pk_test_"),
-    ],
-)  # fmt: skip
-async def test_a_key_of_another_kind_or_mode_is_told_by_its_form(
-    shop: Shop, headers: dict[str, str], advice: str
-) -> None:
-    answer = await shop.create(headers=headers)
+@pytest.mark.parametrize("key", ["sk_live_x", "pk_test_x", "sk_test_x", "x", ""])
+async def test_a_wrong_key_is_told_which_one_is_right(shop: Shop, key: str) -> None:
+    """The same for all: nobody learns what was wrong with one."""
+    answer = await shop.create(headers={"api-key": key})
+    advice = "send a valid secret key of sandbox mode in the api-key header"
+    assert (answer.status_code, answer.json()["message"]) == (401, advice)
+    answer = await shop.create(headers={"x-pub-key": key})
+    advice = "send the business's own public key of sandbox mode in the x-pub-key header"
     assert (answer.status_code, answer.json()["message"]) == (401, advice)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import product
 
 from starlette.types import Scope
 
@@ -21,8 +20,6 @@ NO_CREDENTIALS = Credentials()
 SECRET_KEY = Credentials(("api-key",))
 SECRET_AND_PUBLIC_KEY = Credentials(("api-key", "x-pub-key"))
 SECRET_KEY_AND_BUSINESS = Credentials(("api-key", "x-business-id"))
-_HEADERS = {KeyKind.SECRET: "api-key", KeyKind.PUBLIC: "x-pub-key"}
-_PREFIXES = {KeyKind.SECRET: "sk", KeyKind.PUBLIC: "pk"}
 # Per client address; each unknown key costs a query. Cached keys are not limited.
 UNKNOWN_KEYS = Allowance("unknown keys", per_second=0.5, burst=30)
 
@@ -35,13 +32,17 @@ class Authenticator:
         self._uses = uses
         self._limit = limit
         self._unknown_keys = unknown_keys
+        # The same for every key that is refused: nobody learns what was wrong with one.
+        mode = f"{key_cache.mode.value} mode"
+        self._secret_advice = f"send a valid secret key of {mode} in the api-key header"
+        self._public_advice = f"send the business's own public key of {mode} in the x-pub-key header"
 
     async def authenticate(self, credentials: Credentials, headers: Headers, scope: Scope) -> Caller | None:
         if credentials is NO_CREDENTIALS:
             return None
         key = headers.one(b"api-key") or ""
         caller = self._key_cache.recall(key, KeyKind.SECRET) or await self._ask(
-            key, KeyKind.SECRET, scope, "send a valid secret key in the api-key header"
+            key, KeyKind.SECRET, scope, self._secret_advice
         )
         # Known from here on, also where it is refused.
         scope["tidegate.caller"] = caller
@@ -61,7 +62,7 @@ class Authenticator:
     async def _ask(self, key: str, kind: KeyKind, scope: Scope, advice: str) -> Caller:
         """Only failures count: after a restart, all requests of a busy merchant take this path at once."""
         if not self._key_cache.may_exist(key, kind):
-            raise Unauthenticated(_advice_on(key, kind, self._key_cache.mode) or advice)
+            raise Unauthenticated(advice)
         counted = () if self._key_cache.was_known(key) else UNKNOWN_KEYS.of_address(client_of(scope))
         self._unknown_keys.refuse(counted, f"too many unknown keys; wait as long as Retry-After says, then {advice}")
         caller = await self._key_cache.caller_of(key, kind)
@@ -72,10 +73,11 @@ class Authenticator:
 
     async def _refuse_foreign_public_key(self, caller: Caller, headers: Headers, scope: Scope) -> None:
         key = headers.one(b"x-pub-key") or ""
-        advice = "send the business's own public key in the x-pub-key header"
-        owner = self._key_cache.recall(key, KeyKind.PUBLIC) or await self._ask(key, KeyKind.PUBLIC, scope, advice)
+        owner = self._key_cache.recall(key, KeyKind.PUBLIC) or await self._ask(
+            key, KeyKind.PUBLIC, scope, self._public_advice
+        )
         if owner.business.id != caller.business.id:
-            raise Unauthenticated(advice)
+            raise Unauthenticated(self._public_advice)
 
     def _enforce_rate_limit(self, caller: Caller) -> None:
         business = caller.business
@@ -85,22 +87,6 @@ class Authenticator:
                 f"at most {business.rate_per_second} requests a second; wait as long as Retry-After says",
                 retry_after_s=math.ceil(wait_s),
             )
-
-
-def _advice_on(key: str, kind: KeyKind, mode: ids.Mode) -> str | None:
-    """By the form of the key alone: whether such a key exists is not told."""
-    header = _HEADERS[kind]
-    send = f"send the {kind.value} key, which begins with {_PREFIXES[kind]}_{mode.key_word}_"
-    for other_kind, other_mode in product(KeyKind, ids.Mode):
-        if not key.startswith(f"{_PREFIXES[other_kind]}_{other_mode.key_word}_"):
-            continue
-        if other_kind is not kind:
-            return f"the {header} header has a {other_kind.value} key; {send}"
-        if other_mode is not mode:
-            return (
-                f"the key in the {header} header is of {other_mode.value} mode, and this is {mode.value} mode; {send}"
-            )
-    return None
 
 
 def _refuse_out_of_scope(key: ApiKey, scope: Scope) -> None:

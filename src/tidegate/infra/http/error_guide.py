@@ -33,7 +33,7 @@ GUIDE: dict[type[Refusal], Guide] = {
     errors.Unauthenticated: Guide(
         "A header is missing, or its key is mistyped, revoked or of the other mode.",
         "Check the header that `message` names.",
-        "send a valid secret key in the api-key header",
+        "send a valid secret key of live mode in the api-key header",
     ),
     errors.AccessDenied: Guide(
         "The headers do not belong together, or the account is suspended.",
