@@ -10,8 +10,8 @@ from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, Problem, Refusal
 from tidegate.dispute import store
 from tidegate.infra.page.response import Html
-from tidegate.merchant import commands as merchants
 from tidegate.staff.permission import StaffPermission
+from tidegate.staff_approval import subject_store
 from tidegate.staff_approval.arguments import DisputeEndArguments
 
 PAGE = 100
@@ -28,12 +28,10 @@ class DisputePages:
         async with self.shell.db.connection() as tx:
             found = await store.list_open(tx, limit=PAGE)
             proposed = {one.subject for one in await approval_store.list_of_staff(tx, is_open=True, limit=PAGE)}
-        # Money in suspense is of no merchant.
-        ids = {one.dispute.business_id for one in found if one.pay_code}
+            names = await subject_store.names_of(tx, {one.dispute.business_id for one in found})
         return self.shell.page(
             visitor, "disputes.html", title="Disputes", section="Disputes", found=found, proposed=proposed, wrong=wrong,
-            names={each: (await merchants.get(self.shell.db, each)).name for each in ids},
-            status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409,
+            names=names, status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409,
         )  # fmt: skip
 
     async def end(self, visitor: ConsoleVisitor) -> Html:

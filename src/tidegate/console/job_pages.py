@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 from tidegate.alarm import health_store
 from tidegate.audit import chain, chain_store, export
-from tidegate.console import merchant_store
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import Conflict
+from tidegate.core.ids import PLATFORM_BUSINESS_ID
 from tidegate.dashboard.audit_words import changes_of
 from tidegate.dashboard.paging import number_in
 from tidegate.infra import lease_store
@@ -19,6 +19,7 @@ from tidegate.infra.http.operation import Csv, Stream
 from tidegate.infra.page.response import Html, StreamedFile
 from tidegate.staff import store as staff_store
 from tidegate.staff.permission import StaffPermission
+from tidegate.staff_approval import subject_store
 from tidegate.webhook import job_retry
 
 PAGE = 100
@@ -66,7 +67,7 @@ class JobPages:
             )  # fmt: skip
             chains = await chain_store.list_chains(tx)
             staff = await staff_store.list_names(tx)
-            merchants = await merchant_store.list_names(tx, {one.business_id for one in rows})
+            merchants = await subject_store.names_of(tx, {one.business_id for one in rows} - {PLATFORM_BUSINESS_ID})
         # Proposers stand there by their number alone.
         names = {**staff, **{actor.partition("/")[2]: name for actor, name in staff.items()}, **merchants}
         last = rows[PAGE - 1] if len(rows) > PAGE else None

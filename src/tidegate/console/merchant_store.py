@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from datetime import datetime
 from typing import NamedTuple
 
@@ -55,14 +54,6 @@ async def list_merchants(tx: Tx, *, part: str, after: str, since: datetime, limi
 def _money(text: str) -> Money:
     currency, _, minor = text.partition(" ")
     return Money(int(minor), Currency(currency))
-
-
-async def list_names(tx: Tx, ids: Collection[str]) -> dict[str, str]:
-    """By id, without the platform."""
-    rows = await tx.fetch(
-        "SELECT id, name FROM business WHERE id = ANY($1) AND id <> '000000000000000000000000'", list(ids)
-    )
-    return {row["id"]: row["name"] for row in rows}
 
 
 async def list_wallets(tx: Tx, business_id: str) -> list[Money]:
