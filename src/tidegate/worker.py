@@ -16,12 +16,13 @@ from tidegate.bank_file import record as bank_record
 from tidegate.bank_file.folder import FolderWatch
 from tidegate.checkout import receipt_mail
 from tidegate.collection import reversal, review
-from tidegate.core.clock import Clock, ShiftedClock
+from tidegate.core.clock import Clock, ShiftedClock, monotonic_s
 from tidegate.core.errors import Unavailable
 from tidegate.core.ids import Mode
 from tidegate.dashboard import roll_up
 from tidegate.doctor import proof
 from tidegate.infra import backoff, leased_work
+from tidegate.infra.job_round import JobRounds
 from tidegate.infra.leased_work import RoundResult
 from tidegate.infra.telemetry import Meter
 from tidegate.intake import returns
@@ -156,16 +157,18 @@ async def run(
     deps: PaymentDeps, clock: Clock, meter: Meter, loops: tuple[Loop, ...], *others: Coroutine[Any, Any, None]
 ) -> None:
     """Until cancelled. `others` are tasks with loops of their own, such as the webhook sender."""
-    outage = _Outage()
+    outage, rounds = Outage(), JobRounds()
     async with asyncio.TaskGroup() as group:
+        group.create_task(rounds.follow(deps.db))
         for other in others:
             group.create_task(other)
         for loop in loops:
             meter.begin_loop(loop.name)
-            group.create_task(_repeat(loop, deps, clock, meter, outage), name=loop.name)
+            watched = WatchedLoop(loop, meter, outage, rounds)
+            group.create_task(watched.repeat(deps, clock), name=loop.name)
 
 
-class _Outage:
+class Outage:
     """Logged when the first loop finds the database away, and when the last one has found it again."""
 
     def __init__(self) -> None:
@@ -182,32 +185,49 @@ class _Outage:
         self._stopped.discard(loop)
 
 
-async def _repeat(loop: Loop, deps: PaymentDeps, clock: Clock, meter: Meter, outage: _Outage) -> None:
-    failures = 0
-    while True:
-        tally = await _one_round(loop, deps, clock, meter, outage)
-        failures = failures + 1 if tally is None else 0
-        # After work the next round begins at once, since there may be more; sleep(0) lets other tasks run.
-        pause_s = 0.0 if tally and any(tally) else loop.every_s
-        if failures:
-            pause_s = backoff.pause_s(failures, first_s=min(loop.every_s, PAUSE_MOST_S), most_s=PAUSE_MOST_S)
-        await asyncio.sleep(pause_s)
+@dataclass(frozen=True)
+class WatchedLoop:
+    loop: Loop
+    meter: Meter
+    outage: Outage
+    rounds: JobRounds
 
+    async def repeat(self, deps: PaymentDeps, clock: Clock) -> None:
+        failures = 0
+        while True:
+            tally = await self._one_round(deps, clock)
+            failures = failures + 1 if tally is None else 0
+            # After work the next round begins at once, since there may be more; sleep(0) lets other tasks run.
+            if tally and any(tally):
+                await asyncio.sleep(0)
+                continue
+            pause_s = self.loop.every_s
+            if failures:
+                pause_s = backoff.pause_s(failures, first_s=min(pause_s, PAUSE_MOST_S), most_s=PAUSE_MOST_S)
+            await self.rounds.pause(self.loop.name, pause_s)
 
-async def _one_round(loop: Loop, deps: PaymentDeps, clock: Clock, meter: Meter, outage: _Outage) -> RoundResult | None:
-    """None when it failed."""
-    try:
-        tally = await loop.round(deps, clock)
-    except Unavailable:
-        meter.count_failure(loop.name)
-        outage.add(loop.name)
-        return None
-    except Exception:
-        meter.count_failure(loop.name)
-        log.exception("round failed", loop=loop.name)
-        return None
-    outage.remove(loop.name)
-    meter.count_round(loop.name, tally.done)
-    for _ in range(tally.failed):
-        meter.count_failure(loop.name)
-    return tally
+    async def _one_round(self, deps: PaymentDeps, clock: Clock) -> RoundResult | None:
+        """None when it failed."""
+        name, began = self.loop.name, monotonic_s()
+        try:
+            tally = await self.loop.round(deps, clock)
+        except Unavailable as error:
+            self.outage.add(name)
+            self._fail(began, error)
+            return None
+        except Exception as error:
+            log.exception("round failed", loop=name)
+            self._fail(began, error)
+            return None
+        self.outage.remove(name)
+        self.meter.count_round(name, tally.done)
+        for _ in range(tally.failed):
+            self.meter.count_failure(name)
+        lasted_s = monotonic_s() - began
+        self.rounds.add(name, every_s=self.loop.every_s, lasted_s=lasted_s, done=tally.done, failed=tally.failed)
+        return tally
+
+    def _fail(self, began: float, error: Exception) -> None:
+        self.meter.count_failure(self.loop.name)
+        text = f"{type(error).__name__}: {error}"
+        self.rounds.add(self.loop.name, every_s=self.loop.every_s, lasted_s=monotonic_s() - began, failed=1, error=text)

@@ -62,6 +62,7 @@ ACTIONS = (
     Action("merchant.commands.revoke_key", "revokeMerchantKey", "merchant keys revoke"),
     Action("merchant.card_pause.pause", "pauseCards", "merchant cards pause"),
     Action("merchant.card_pause.lift", "pauseCards", "merchant cards lift"),
+    Action("account.question.ask", "askMerchant", "account ask"),
     Action("account.commands.decline", "suspendAccount", "account decline"),
     Action("account.commands.suspend", "suspendAccount", "account suspend"),
     Action("account.commands.close", "suspendAccount", "account close"),
@@ -70,8 +71,10 @@ ACTIONS = (
     Action("rail.pause.pause", "pauseRail", "rail pause"),
     Action("intake.ask_again.ask", "askRailAgain", "refund ask"),
     Action("intake.ask_again.ask", "askRailAgain", "return ask"),
-    Action("webhook.work.retry", "retryJob", "job retry"),
+    Action("webhook.job_command.retry", "retryJob", "job retry"),
+    Action("webhook.job_command.run", "runJob", "job run"),
     Action("reconcile.commands.reconcile", "reconcile", "reconcile"),
+    Action("reconcile.explanation.explain", "explainBreaks", "reconcile"),
     Action("doctor.proof.prove", "proveBooks", "doctor"),
     Action("ledger.books.trial_balance", "exportBooks", "doctor"),
     Action("audit.chain.verify_all", "verifyAudit", "audit verify"),
@@ -82,7 +85,7 @@ ONLY_IN_CONSOLE = {
     "viewAsMerchant": "a page to look at",
     "becomeStaff": "a page of the sandbox",
 }
-READS = ("list", "show", "statement", "match", "try", "verify-signature", "docs", "check", "files")
+READS = ("list", "rounds", "show", "statement", "match", "try", "verify-signature", "docs", "check", "files")
 ONLY_BY_COMMAND = {
     "runs the deployment": {
         "dev", "serve", "worker", "migrate", "init", "env", "reencrypt", "listen", "trigger", "sandbox trade",

@@ -116,12 +116,29 @@ async def test_a_statement_is_uploaded_and_compared(operator: SignedInStaff, inf
         return await operator.client.post("/console/reconcile", data=data, files=files)
 
     page = await upload("\n".join(lines))
-    assert (page.status_code, "1 of 2 lines agree, 1 breaks" in page.text) == (200, True), page.text[-2000:]
+    assert (page.status_code, "1 of 2 lines agree, 1 break." in page.text) == (200, True), page.text[-2000:]
     assert "ask the rail to send its notification again" in page.text
     wrong = await upload("\n".join([*lines[:2], f"x,sideways,1,EUR,{day}"]))
     assert (wrong.status_code, "line 3" in wrong.text.lower()) == (422, True)
     nothing = await operator.client.post("/console/reconcile", data={"token": token, "rail": "sandbox"})
     assert nothing.status_code == 422
+    # A note explains it: with the same amounts it is no break any more.
+    ticked = html.unescape(page.text.split('name="break-1" value="')[1].split('"')[0])
+
+    async def explain(**fields: str) -> int:
+        data = {"token": token, "rail": "sandbox", "note": "Fee of May", "break-1": ticked} | fields
+        return (await operator.client.post("/console/reconcile/explain", data=data)).status_code
+
+    for bad in ({"note": " "}, {"note": "x" * 501}, {"rail": "other"}, {"break-1": "[]"}, {"break-1": "\x00"}):
+        assert await explain(**bad) in (400, 422), bad
+    assert "Fee of May" not in (await operator.get("/reconcile")).text
+    assert await explain() == 303
+    again = await upload("\n".join(lines))
+    assert "1 of 2 lines agree, 0 breaks, 1 explained." in again.text
+    assert "Fee of May" in again.text
+    assert "Fee of May" in (await operator.get("/reconcile")).text
+    other = await upload("\n".join([*lines[:2], f"unknown-1,in,9.01,EUR,{day}"]))
+    assert "1 of 2 lines agree, 1 break." in other.text
 
 
 async def test_a_document_is_kept_encrypted_and_opened_with_a_reason(
@@ -163,6 +180,27 @@ async def test_failed_work_is_shown_and_tried_again(operator: SignedInStaff, sho
     assert (await operator.send("/jobs/retry", at="/jobs", **fields)).status_code == 303
     assert (await operator.send("/jobs/retry", at="/jobs", **fields)).status_code == 409
     assert await admin.fetchval("SELECT count(*) FROM audit WHERE action = 'job.retried'") == 1
+
+
+async def test_the_last_round_of_each_job_is_shown_and_asked_for(operator: SignedInStaff, admin: Any) -> None:
+    assert "No worker has run yet" in (await operator.get("/jobs")).text
+    await admin.execute(
+        """
+        INSERT INTO job_round (business_id, job, every_s, ended_at, lasted_ms, done, failed, error, failed_at)
+        SELECT '000000000000000000000000', job, 60, now() - ago, 12, 3, 0, error,
+               CASE WHEN error IS NOT NULL THEN now() END
+          FROM (VALUES ('send_mail', interval '5 s', NULL), ('prove_books', interval '10 min', 'no <i>disk</i>'))
+               AS one (job, ago, error)
+        """
+    )
+    page = (await operator.get("/jobs")).text
+    assert "no &lt;i&gt;disk&lt;/i&gt;" in page
+    assert "In time" in page
+    assert " s late" in page
+    assert (await operator.send("/jobs/run", at="/jobs", job="send_mail")).status_code == 303
+    assert (await operator.send("/jobs/run", at="/jobs", job="no such")).status_code == 404
+    assert "Asked for" in (await operator.get("/jobs")).text
+    assert await admin.fetchval("SELECT count(*) FROM audit WHERE action = 'job.run'") == 1
 
 
 async def test_the_books_are_proven_and_every_figure_opens_its_entries(

@@ -10,7 +10,7 @@ from build import Checkout
 from checkout.paying import WITHOUT_MONEY, card
 from conftest import MakeCheckout
 from console.people import SignedInStaff, StaffPeople
-from dispute.test_disputes import OPEN, DisputeWorld
+from dispute.test_disputes import OPEN, WON, DisputeWorld
 from tidegate.rail.action import FailureReason
 from tidegate.runtime import Runtime
 from tidegate.staff.permission import StaffRole
@@ -92,6 +92,10 @@ async def test_a_disputed_payment_is_not_called_refunded(
     assert "Dispute d2 of NGN 60.00 is open" in payment
     assert 'href="/console/disputes"' in payment
     assert f'href="/console{at(paid)}"' in (await operator.get("/disputes")).text
+    found = await operator.client.get("/console/find?q=d2")
+    assert found.headers["location"].endswith(at(paid))
+    await world.tell(world.dispute(WON, 60_00, "d2"))
+    assert "Dispute d2 of ₦60.00 was won" in (await operator.get(at(paid))).text
 
 
 async def test_the_refund_page_of_an_unpaid_payment_says_that_nothing_was_paid(

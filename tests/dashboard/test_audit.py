@@ -29,6 +29,8 @@ OF_THE_PLATFORM = {
     "bank.taken_back",
     "audit.exported",
     "books.exported",
+    "break.explained",
+    "job.run",
     "quarantine.closed",
 }
 

@@ -19,6 +19,7 @@ GROUPED = "of several businesses on one PostgreSQL; on a cluster it is given one
 OLD = "reads a page of old rows of all businesses; each business's are then removed by themselves"
 # By module and function or constant.
 OVER_ALL_BUSINESSES = {
+    "account/question_store:list_waiting": OPERATOR,
     "account/store:find_unscoped": OPERATOR,
     "account/store:list_all": OPERATOR,
     "account/store:list_to_expire": DUE,

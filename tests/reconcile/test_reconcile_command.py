@@ -120,6 +120,28 @@ async def test_a_break_is_shown_with_whose_it_is_and_what_to_do(
     assert "10 lines, 9 agree, 1 break" in said
 
 
+async def test_a_break_that_was_explained_is_none_while_its_amounts_stay(
+    moved: Checkout, admin: Any, database_url: str, tmp_path: Path
+) -> None:
+    rows = await statement_of_the_rail(admin)
+    [sale] = [row for row in rows if row["direction"] == "in" and row["amount"] == 100 and row["currency"] == "NGN"]
+    sale["amount"] = Decimal("99.99")
+    file, its_id = write(tmp_path / "s.csv", rows), sale["transactionId"]
+    code, said = await run(database_url, file, "--explain", "no-such", "--note", "Rounded")
+    assert (code, "no-such" in said) == (2, True)
+    assert (await run(database_url, file, "--explain", its_id))[0] == 2
+    assert (await run(database_url, file))[0] == 1
+    code, said = await run(database_url, file, "--explain", its_id, "--note", "Rounded by the rail")
+    assert (code, "0 breaks, 1 explained" in said) == (0, True), said
+    code, report = await reconciled(database_url, file)
+    assert (code, report["agrees"], report["explained"]) == (0, True, 1)
+    assert report["breaks"][0]["explanation"]["note"] == "Rounded by the rail"
+    assert await admin.fetchval("SELECT count(*) FROM audit WHERE action = 'break.explained'") == 1
+    sale["amount"] = Decimal("99.98")
+    code, report = await reconciled(database_url, write(tmp_path / "s.csv", rows))
+    assert (code, report["agrees"], report["explained"]) == (1, False, 0)
+
+
 async def test_each_side_of_a_break_is_in_the_json(
     moved: Checkout, admin: Any, database_url: str, tmp_path: Path
 ) -> None:

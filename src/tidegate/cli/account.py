@@ -9,12 +9,14 @@ import click
 import msgspec
 from rich.table import Table
 
-from tidegate.account import commands, store, wire
+from tidegate.account import commands, question, question_store, store, wire
 from tidegate.account.model import Account, AccountStatus
 from tidegate.account.name_rule import NameCheck, NameVerdict, check_name
+from tidegate.account.question_store import AccountQuestion
 from tidegate.audit.model import OPERATOR
 from tidegate.cli.account_document import documents
 from tidegate.cli.console import as_json_option, fail, out, plain, print_record, reports_errors, show_table
+from tidegate.cli.merchant_webhooks import running_settings
 from tidegate.cli.operator import ago, any_business_option, limit_option, with_payment_deps, words
 from tidegate.cli.proposal import act_or_propose, by_option, why_option
 from tidegate.core.clock import Clock
@@ -51,7 +53,7 @@ reason_option = click.option(
 
 @click.group()
 def account() -> None:
-    """Virtual accounts: approve, decline, suspend or close them, and test the name rule."""
+    """Virtual accounts: ask about them, approve, decline, suspend or close them, and test the name rule."""
 
 
 account.add_command(documents)
@@ -120,6 +122,21 @@ def approve(account_id: str, expires_at: str | None, why: str | None, by: str | 
         return ApprovalArguments(expires_at=_end_in(expires_at, now) if expires_at else None)
 
     _propose_and_show("account.approve", account_id, why=why, by=by, as_json=as_json, arguments=arguments)
+
+
+@account.command()
+@click.argument("account_id", metavar="ID")
+@click.argument("text", metavar="QUESTION")
+@reports_errors
+def ask(account_id: str, text: str) -> None:
+    """Ask the merchant about a pending account: mailed, and answered in the dashboard."""
+
+    async def run(deps: PaymentDeps, clock: Clock) -> None:
+        now = clock.now_of((await commands.get_unscoped(deps.db, account_id)).business_id)
+        await question.ask(deps.db, running_settings().base_url, account_id, text, by=OPERATOR, now=now)
+
+    with_payment_deps(run)
+    out.print("[green]✓[/] asked; `tidegate account show` prints the answer.")
 
 
 @account.command()
@@ -231,16 +248,21 @@ def _propose_and_show(
 
 
 def _act_and_show(act: AccountCommand, account_id: str, as_json: bool) -> None:
-    async def run(deps: PaymentDeps, clock: Clock) -> tuple[wire.AccountRecord, str]:
+    async def run(deps: PaymentDeps, clock: Clock) -> tuple[wire.AccountRecord, str, list[AccountQuestion]]:
         now = clock.now_of((await commands.get_unscoped(deps.db, account_id)).business_id)
         after = await act(deps, now)
-        return await _record(deps, after, now), _state_of(after, now)
+        async with deps.db.connection() as tx:
+            asked = await question_store.list_of(tx, after.business_id, after.id)
+        return await _record(deps, after, now), _state_of(after, now), asked
 
-    record, state = with_payment_deps(run)
+    record, state, asked = with_payment_deps(run)
     if as_json:
         print_record(record)
         return
     _show(record, state)
+    for one in asked:
+        out.print(f"[dim]{'asked':<12}[/] {plain(one.question)}", soft_wrap=True)
+        out.print(f"[dim]{'answer':<12}[/] {plain(one.answer) if one.answer else '[yellow]not yet[/]'}", soft_wrap=True)
 
 
 async def _record(deps: PaymentDeps, found: Account, now: datetime) -> wire.AccountRecord:

@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from tidegate import settings as settings_module
+from tidegate.audit.model import OPERATOR
 from tidegate.cli.console import as_json_option, err, fail, out, plain, print_json, reports_errors, show_table
 from tidegate.cli.database import run_on_database
+from tidegate.core.clock import SystemClock
 from tidegate.core.errors import NotFound, Unavailable
 from tidegate.core.ids import Mode
 from tidegate.core.money import Money
@@ -24,7 +27,7 @@ from tidegate.infra.db import Database
 from tidegate.infra.http.query import YEAR_MAX, YEAR_MIN
 from tidegate.rail import registry
 from tidegate.rail.interface import RailBusy, RailRefused, RailTimeout
-from tidegate.reconcile import commands, rail_list, report, statement
+from tidegate.reconcile import commands, explanation, rail_list, report, statement
 from tidegate.reconcile.model import Discrepancy, DiscrepancyKind, Movement, RailLine, ReconcilePeriod
 from tidegate.reconcile.report import Report
 from tidegate.sandbox.wire import Duration
@@ -80,14 +83,24 @@ _day = _Day(["%Y-%m-%d"])
 @click.option(
     "--show", type=click.IntRange(0), default=SHOWN, show_default=True, help="The number of findings to list."
 )
+@click.option(
+    "--explain",
+    "explained",
+    multiple=True,
+    metavar="TRANSACTION",
+    help="A difference that --note explains; may be given more than once.",
+)
+@click.option("--note", metavar="TEXT", help="Why it differs. It is no break any more while both amounts stay.")
 @as_json_option
-def reconcile(as_json: bool, show: int, **asked: Any) -> None:
-    """Compare a rail's statement (CSV) with our books. Changes nothing. Without a file, the rail's own list is fetched.
+def reconcile(as_json: bool, show: int, explained: tuple[str, ...], note: str | None, **asked: Any) -> None:
+    """Compare a rail's statement (CSV) with our books. Moves no money. Without a file, the rail's own list is fetched.
 
-    Exits with 0 when they agree, 1 when they differ, 2 when they could not be compared.
+    Exits with 0 when they agree or each difference is explained, 1 when they differ, 2 when they could not be compared.
     """
     try:
         made = _compare(**asked)
+        if explained or note:
+            made = _explained(made, explained, note or "")
     except SystemExit:
         raise SystemExit(NOT_COMPARED) from None  # The reason is already printed.
     if as_json:
@@ -117,6 +130,21 @@ def _compare(
         return run_on_database(
             settings, lambda db: _reconcile(db, lines, name, period, progress, is_configured=name in rails)
         )
+
+
+@reports_errors
+def _explained(made: Report, transactions: Sequence[str], note: str) -> Report:
+    found = [one for one in made.breaks if report.identifier_of(one) in transactions]
+    if unknown := set(transactions) - {report.identifier_of(one) for one in found}:
+        fail(f"No break of this comparison has the transaction {', '.join(sorted(unknown))}.")
+    breaks = [explanation.break_of(one) for one in found]
+
+    async def run(db: Database) -> list[Discrepancy]:
+        await explanation.explain(db, made.rail, breaks, note, by=OPERATOR, now=SystemClock().now())
+        async with db.connection() as tx:
+            return await explanation.add_to(tx, made.rail, made.findings)
+
+    return msgspec.structs.replace(made, findings=run_on_database(settings_module.from_environment(), run))
 
 
 def _compare_list(settings: Settings, name: str, first: date | None, last: date | None, slack: timedelta) -> Report:
@@ -205,7 +233,7 @@ def _print(made: Report, show: int) -> None:
             out.print(
                 f"[dim]… and {len(made.findings) - len(shown)} more: list them with --show, or all with --json[/]"
             )
-    counts = Counter(finding.kind for finding in made.findings)
+    counts = Counter(finding.kind for finding in [*made.unexplained, *made.notices])
     for kind, count in sorted(counts.items(), key=lambda item: list(DiscrepancyKind).index(item[0])):
         mark = "[bold red]✗[/]" if kind.is_break else "[yellow]•[/]"
         out.print(f"{mark} [bold]{kind.value:<12}[/]{count:>8,}  [yellow]→ {report.ADVICE[kind]}[/]", soft_wrap=True)
@@ -232,8 +260,10 @@ def _findings_table(findings: Sequence[Discrepancy]) -> Table:
             f"{line.direction} {line.currency} {report.plain(line.amount, line.currency)}" if line else "—",
             _booked(movement),
             f"{movement.business_id or ''}\n{plain(movement.subject or movement.kind)}" if movement else "",
-            style="" if finding.kind.is_break else "dim",
+            style="" if finding.kind.is_break and finding.explanation is None else "dim",
         )
+        if finding.explanation:
+            table.add_row("", "", f"explained: {plain(finding.explanation.note)}", style="dim")
     return table
 
 
@@ -266,6 +296,8 @@ def _print_balance(moved: Money, ledger: Money) -> None:
 
 def _print_verdict(made: Report) -> None:
     outside = f", {made.lines_outside:,} outside the period" if made.lines_outside else ""
-    breaks = len(made.breaks)
+    breaks, explained = len(made.unexplained), len(made.breaks) - len(made.unexplained)
     counted = f"{made.lines:,} lines{outside}, {made.matched:,} agree, {breaks:,} break{'' if breaks == 1 else 's'}"
+    if explained:
+        counted += f", {explained:,} explained"
     out.print(f"[bold {'green' if made.agrees else 'red'}]{'✓' if made.agrees else '✗'} {counted}[/]")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from tidegate.account import commands, document_store, model, store
+from tidegate.account import commands, document_store, model, question, question_store, store
 from tidegate.account.model import Account, AccountAction, AccountStatus
 from tidegate.approval import store as approval_store
 from tidegate.console.proposing import propose
@@ -15,7 +15,9 @@ from tidegate.core.errors import ChangedElsewhere, Conflict, IllegalTransition, 
 from tidegate.infra.page.response import Html
 from tidegate.merchant import commands as merchants
 from tidegate.merchant.field import Remark
+from tidegate.staff import store as staff_store
 from tidegate.staff.permission import StaffPermission
+from tidegate.staff_approval import subject_store
 
 PAGE = 100
 _STATES = {
@@ -38,10 +40,12 @@ class AccountPages:
             found = await store.list_all(
                 tx, business_id=None, status=None if is_all else AccountStatus.PENDING, limit=PAGE
             )
-        names = {one.business_id: (await merchants.get(self.shell.db, one.business_id)).name for one in found}
+            owners = {one.business_id for one in found}
+            names, waiting = await subject_store.names_of(tx, owners), await question_store.list_waiting(tx, owners)
         return self.shell.page(
             visitor, "account_list.html", title="Accounts to approve", section="Accounts to approve",
-            accounts=[(one, *state_words(one)) for one in found], names=names, is_all=is_all,
+            accounts=[(one, *state_words(one, is_asked=one.id in waiting)) for one in found], names=names,
+            is_all=is_all, most=PAGE,
         )  # fmt: skip
 
     async def show(self, visitor: ConsoleVisitor) -> Html:
@@ -53,11 +57,15 @@ class AccountPages:
         async with self.shell.db.connection() as tx:
             proposed = await approval_store.list_about(tx, account.business_id, account.id)
             stored = await document_store.list_of(tx, account.business_id, account.id)
-        word, tint = state_words(account)
+            asked = await question_store.list_of(tx, account.business_id, account.id)
+            staff = await staff_store.list_names(tx)
+        is_asked = any(one.answer is None for one in asked)
+        word, tint = state_words(account, is_asked=is_asked)
         return self.shell.page(
             visitor, "account.html", title=f"Account of {account.holder}", section="Accounts to approve", wrong=wrong,
             status=422 if isinstance(wrong, Invalid) else 409 if wrong else 200, account=account, business=business,
-            proposed=proposed, stored=stored, word=word, tint=tint, facts=kyc_facts(account),
+            proposed=proposed, stored=stored, asked=asked, staff=staff, is_asked=is_asked, word=word, tint=tint,
+            facts=kyc_facts(account),
             allowed={action.value for action in model.allowed(account)},
         )  # fmt: skip
 
@@ -87,11 +95,24 @@ class AccountPages:
             return await self.page(visitor, wrong)
         return self.shell.to(f"/accounts/{account_id}?said=done")
 
+    async def ask(self, visitor: ConsoleVisitor) -> Html:
+        account = await commands.get_unscoped(self.shell.db, visitor.request.path["account"])
+        now = self.shell.clock.now_of(account.business_id)
+        try:
+            await question.ask(
+                self.shell.db, self.shell.sign_in.base_url, account.id, visitor.form.get("question", ""),
+                by=visitor.by, now=now,
+            )  # fmt: skip
+        except (Invalid, Conflict) as wrong:
+            return await self.page(visitor, wrong)
+        return self.shell.to(f"/accounts/{account.id}?said=asked")
+
     def routes(self) -> list[ConsoleRoute]:
         at = "/accounts/{account}"
         return [
             ConsoleRoute("GET", "/accounts", "showAccountsToApprove", StaffPermission.SEE, self.show_list),
             ConsoleRoute("GET", at, "showAccountToApprove", StaffPermission.SEE, self.show),
+            ConsoleRoute("POST", f"{at}/ask", "askMerchant", StaffPermission.ASK, self.ask),
             ConsoleRoute("POST", f"{at}/propose", "proposeOnAccount", StaffPermission.PROPOSE, self.decide),
             ConsoleRoute("POST", f"{at}/suspend", "suspendAccount", StaffPermission.SUSPEND, self.suspend),
         ]
@@ -108,7 +129,9 @@ def reason_in(visitor: ConsoleVisitor) -> str:
         raise Invalid(Problem("reason", f"The reason {error}.")) from None
 
 
-def state_words(account: Account) -> tuple[str, str]:
+def state_words(account: Account, *, is_asked: bool = False) -> tuple[str, str]:
+    if is_asked and account.status is AccountStatus.PENDING:
+        return "Asked, not answered", ""
     return ("Suspended", "bad") if account.is_suspended else _STATES[account.status]
 
 

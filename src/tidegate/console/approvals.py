@@ -48,7 +48,7 @@ class ApprovalPages:
         return self.shell.page(
             visitor, "staff_approvals.html", title="Approvals", section="Approvals", wrong=wrong, link=link,
             status=409 if wrong else 200, waiting=[one for one in waiting if not one.is_void],
-            void=[one for one in waiting if one.is_void], decided=decided,
+            void=[one for one in waiting if one.is_void], decided=decided, most=PAGE,
         )  # fmt: skip
 
     async def approve(self, visitor: ConsoleVisitor) -> Html:

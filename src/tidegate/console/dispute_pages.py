@@ -31,7 +31,7 @@ class DisputePages:
             names = await subject_store.names_of(tx, {one.dispute.business_id for one in found})
         return self.shell.page(
             visitor, "disputes.html", title="Disputes", section="Disputes", found=found, proposed=proposed, wrong=wrong,
-            names=names, status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409,
+            names=names, most=PAGE, status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409,
         )  # fmt: skip
 
     async def end(self, visitor: ConsoleVisitor) -> Html:

@@ -54,6 +54,7 @@ class ConsoleSearch:
             if sought.email is None:
                 found += await find_store.find_by_account(tx, sought, rails=rails)
                 found += await find_store.find_by_transaction(tx, sought, rails=rails)
+                found += await find_store.find_by_dispute(tx, sought)
                 found += await find_store.find_by_sender(tx, sought)
                 found += await find_store.find_waiting(tx, sought)
         # A thing that is found in two ways is listed once, by the first.

@@ -119,6 +119,23 @@ async def find_by_transaction(tx: Tx, sought: Sought, *, rails: Sequence[str]) -
     return [_result(row) for row in rows]
 
 
+async def find_by_dispute(tx: Tx, sought: Sought) -> list[SearchResult]:
+    """Payments by the rail's identifier of a dispute."""
+    rows = await tx.fetch(
+        """
+        SELECT 'payment' AS kind, payment.business_id, business.name AS business, payment.pay_code AS key,
+               payment.reference AS name, payment.status AS state, payment.currency, dispute.amount_minor AS minor,
+               payment.customer_name AS payer, dispute.opened_at AS created_at, 'its dispute' AS found_by
+          FROM dispute
+          JOIN payment ON payment.business_id = dispute.business_id AND payment.id = dispute.payment_id
+          JOIN business ON business.id = dispute.business_id
+         WHERE dispute.id = $1 LIMIT $2
+        """,
+        sought.text, FOUND_MAX,
+    )  # fmt: skip
+    return [_result(row) for row in rows]
+
+
 async def find_by_sender(tx: Tx, sought: Sought) -> list[SearchResult]:
     """Inflows by their sender's account, or by the beginning of the sender's name."""
     rows = await tx.fetch(

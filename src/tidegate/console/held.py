@@ -44,7 +44,13 @@ class HeldPages:
             held = await review_store.list_held(tx, business_id=None, limit=PAGE)
             names = await subject_store.names_of(tx, {one.business_id for one in held})
         return self.shell.page(
-            visitor, "held_list.html", title="Held inflows", section="Held inflows", held=held, names=names
+            visitor,
+            "held_list.html",
+            title="Held inflows",
+            section="Held inflows",
+            held=held,
+            names=names,
+            most=PAGE,
         )
 
     async def _returned(self, visitor: ConsoleVisitor) -> Html:

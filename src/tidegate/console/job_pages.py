@@ -9,18 +9,21 @@ from urllib.parse import quote
 from tidegate.alarm import health_store
 from tidegate.audit import chain, chain_store, export
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
+from tidegate.core.clock import SystemClock
 from tidegate.core.errors import Conflict
 from tidegate.core.ids import PLATFORM_BUSINESS_ID
 from tidegate.dashboard.audit_words import changes_of
 from tidegate.dashboard.paging import number_in
-from tidegate.infra import lease_store
+from tidegate.infra import job_round_store, lease_store
 from tidegate.infra.http import csv_text
 from tidegate.infra.http.operation import Csv, Stream
+from tidegate.infra.job_round import WRITE_EVERY_S
+from tidegate.infra.job_round_store import JobRound
 from tidegate.infra.page.response import Html, StreamedFile
 from tidegate.staff import store as staff_store
 from tidegate.staff.permission import StaffPermission
 from tidegate.staff_approval import subject_store
-from tidegate.webhook import job_retry
+from tidegate.webhook import job_command
 
 PAGE = 100
 PART_CHARS_MAX = 100
@@ -42,17 +45,27 @@ class JobPages:
     async def show_jobs(self, visitor: ConsoleVisitor) -> Html:
         async with self.shell.db.connection() as tx:
             found = await lease_store.list_failed(tx, only_parked=False, limit=PAGE)
-        return self.shell.page(visitor, "jobs.html", title="Jobs", section="Jobs", failed=found)
+            rounds = await job_round_store.list_all(tx)
+        # Workers write in real time, also where the sandbox's clock was moved.
+        now = SystemClock().now()
+        return self.shell.page(
+            visitor, "jobs.html", title="Jobs", section="Jobs", failed=found,
+            rounds=[(one, lag_of(one, now)) for one in rounds],
+        )  # fmt: skip
 
     async def retry(self, visitor: ConsoleVisitor) -> Html:
         """Within seconds, while a worker runs."""
         kind, business_id, id_ = (visitor.form.get(name, "")[:200] for name in ("kind", "business", "id"))
-        done = await job_retry.retry(
+        done = await job_command.retry(
             self.shell.db, kind, business_id=business_id, id_=id_, by=visitor.by, clock=self.shell.clock
         )
         if not done:
             raise Conflict("this work is running, or has been done; look again")
         return self.shell.to("/jobs?said=done")
+
+    async def run(self, visitor: ConsoleVisitor) -> Html:
+        await job_command.run(self.shell.db, visitor.form.get("job", "")[:200], by=visitor.by)
+        return self.shell.to("/jobs?said=runs")
 
     async def show_audit(self, visitor: ConsoleVisitor) -> Html:
         return await self._audit(visitor)
@@ -97,10 +110,17 @@ class JobPages:
             ConsoleRoute("GET", "/webhooks", "showWebhookHealth", StaffPermission.SEE, self.show_webhooks),
             ConsoleRoute("GET", "/jobs", "showJobs", StaffPermission.SEE, self.show_jobs),
             ConsoleRoute("POST", "/jobs/retry", "retryJob", StaffPermission.ASK, self.retry),
+            ConsoleRoute("POST", "/jobs/run", "runJob", StaffPermission.ASK, self.run),
             ConsoleRoute("GET", "/audit", "showAuditTrail", StaffPermission.SEE, self.show_audit),
             ConsoleRoute("POST", "/audit/verify", "verifyAudit", StaffPermission.CHECK, self.verify),
             ConsoleRoute("POST", "/audit/export", "exportAudit", StaffPermission.EXPORT, self.export),
         ]
+
+
+def lag_of(one: JobRound, now: datetime) -> int:
+    """Seconds by which its round is late; 0 for one in time, which may also be unwritten for a few seconds."""
+    late_s = (now - one.ended_at).total_seconds() - one.every_s - 3 * WRITE_EVERY_S
+    return max(0, round(late_s))
 
 
 def _before_in(text: str) -> tuple[datetime, int] | None:

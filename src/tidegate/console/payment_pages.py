@@ -24,6 +24,7 @@ from tidegate.dashboard.payment_page import (
 from tidegate.dashboard.payment_store import PaymentHistory
 from tidegate.dashboard.refunds import STATUS_WORDS as REFUND_WORDS
 from tidegate.dashboard.webhooks import STATUS_WORDS as DELIVERY_WORDS
+from tidegate.dispute import store as dispute_store
 from tidegate.infra.page.response import Html
 from tidegate.merchant import commands as merchants
 from tidegate.payment.store import PaymentKey
@@ -62,6 +63,7 @@ class MerchantPaymentPages:
             found = await payment_store.find(tx, PaymentKey(business.id, visitor.request.path["payment"]))
             if found is None:
                 raise NotFound(f"{business.name} has no payment with this reference or pay code")
+            won = await dispute_store.list_won(tx, business.id, found.payment.id)
             proposed = await approval_store.list_about(tx, business.id, found.payment.pay_code)
             staff = await staff_store.list_names(tx)
         payment, subject, history = found
@@ -74,6 +76,7 @@ class MerchantPaymentPages:
             method=METHOD_WORDS.get(str(payment.method_chosen), ""), why_unpaid=why_unpaid(history),
             steps=timeline_of(payment, _with_names(history, staff), business, is_masked=False, reader=reader),
             disputes=[f"{one.sentence[:1].upper()}{one.sentence[1:]}." for one in subject.disputes],
+            won=won,
             history=history, proposed=proposed, money=Money, journal_words=JOURNAL_WORDS, failure=failure_words,
             method_words=METHOD_WORDS, attempt_words=ATTEMPT_WORDS, receipt_words=RECEIPT_WORDS,
             refund_words=REFUND_WORDS, return_words=RETURN_WORDS, delivery_words=DELIVERY_WORDS,

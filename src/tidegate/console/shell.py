@@ -34,6 +34,9 @@ SAID = {
     "declined": "Declined; nothing was done.",
     "taken_back": "Taken back; nothing was done.",
     "done": "Done.",
+    "asked": "Asked. The merchant gets a mail and answers in the dashboard.",
+    "runs": "It runs within seconds, while a worker runs.",
+    "explained": "Explained. With the same amounts on both sides they are no breaks in the next comparison.",
     "created": "Created. The invitation of its owner waits for one of the approvers.",
 }
 

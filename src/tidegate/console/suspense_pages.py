@@ -42,6 +42,7 @@ class SuspensePages:
             visitor, "suspense_list.html", title="Suspense & quarantine", section="Suspense & quarantine", found=found,
             quarantined=[(one, (one.body or b"").decode("utf-8", "replace")) for one in quarantined],
             proposed=proposed, wrong=wrong, status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409,
+            most=PAGE,
         )  # fmt: skip
 
     async def close_quarantine(self, visitor: ConsoleVisitor) -> Html:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from tidegate.account import commands, document, document_store, wire
+from tidegate.account import commands, document, document_store, question, question_store, wire
 from tidegate.account import store as account_store
 from tidegate.account.model import ID, Account, AccountStatus, AccountType, DocumentType
 from tidegate.account.name_rule import check_name
@@ -86,13 +86,14 @@ class AccountRequestPages:
         account = await self._account(visitor)
         async with self.shell.db.connection() as tx:
             stored = await document_store.list_of(tx, account.business_id, account.id)
+            asked = await question_store.list_of(tx, account.business_id, account.id)
         given = visitor.request.query.get("name", "")[:NAME_CHARS_MAX]
         is_company = account.account_type is AccountType.CORPORATE
         check = check_name(payee_name=given, holder=account.holder, is_company=is_company) if given else None
         return self.shell.page(
             visitor, "account.html", title=account.holder, section="Inflows & accounts", account=account,
             wrong=wrong, status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409, stored=stored,
-            takes_documents=account.status is AccountStatus.PENDING,
+            takes_documents=account.status is AccountStatus.PENDING, asked=asked,
             state=state_words(account, now=visitor.now), steps=steps_of(account), details=details_of(account),
             given=given, check=check, verdict=VERDICT_WORDS[check.verdict] if check else None,
             names=marked(check.typed or "", check.holder) if check else None,
@@ -119,12 +120,25 @@ class AccountRequestPages:
         except (Invalid, Conflict) as wrong:
             return await self._page(visitor, wrong)
 
+    async def answer(self, visitor: DashboardVisitor) -> Html:
+        account = await self._account(visitor)
+
+        async def act(tx: Tx) -> str:
+            await question.answer(tx, account, visitor.form.get("answer", ""), by=visitor.by, now=visitor.now)
+            return f"/accounts/{account.id}"
+
+        try:
+            return await self.shell.once(visitor, act)
+        except (Invalid, Conflict) as wrong:
+            return await self._page(visitor, wrong)
+
     def routes(self) -> list[DashboardRoute]:
         ask = Permission.REQUEST_ACCOUNT
         return [
             DashboardRoute("GET", "/accounts/new", "showAccountForm", ask, self.show_form),
             DashboardRoute("POST", "/accounts/new", "requestAccountOnDashboard", ask, self.request),
             DashboardRoute("GET", "/accounts/{account}", "showAccount", Permission.SEE, self.show),
+            DashboardRoute("POST", "/accounts/{account}/answer", "answerQuestion", ask, self.answer),
             DashboardRoute(
                 "POST",
                 "/accounts/{account}/documents",

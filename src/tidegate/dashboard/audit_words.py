@@ -21,7 +21,9 @@ class ActionWords(NamedTuple):
 _LINK, _REFUND, _PAYMENT = "/links/{}", "/refunds/{}", "/payments/{}"
 ACTIONS = {
     "access.denied": ActionWords("was refused, for lack of a right"),
+    "account.answered": ActionWords("answered a question about the account", "/accounts/{}"),
     "account.approve": ActionWords("approved the account"),
+    "account.asked": ActionWords("asked about the account", "/accounts/{}"),
     "account.close": ActionWords("closed the account"),
     "account.decline": ActionWords("declined the account"),
     "account.expire": ActionWords("ended the account at its date"),

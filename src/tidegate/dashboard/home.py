@@ -13,7 +13,7 @@ from tidegate.core.money import CHECKOUT_OFFERS, Currency, Money
 from tidegate.dashboard import chart, equivalent_command, home_store, team_store
 from tidegate.dashboard.chart import DayBar
 from tidegate.dashboard.format import Times, amount, many, percent, weekday
-from tidegate.dashboard.home_store import HomeFacts, HomeQuery, TakingsRow
+from tidegate.dashboard.home_store import AttentionFacts, HomeFacts, HomeQuery, TakingsRow
 from tidegate.dashboard.payment_page import METHOD_WORDS
 from tidegate.dashboard.payments import payer_of, row_of
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
@@ -111,7 +111,9 @@ class Home:
             chart=chart.bars(list(_bars(self.shell, visitor, figures.days(main)))) if main else "",
             days=[(weekday(day), money, takings_of(day, main)) for day, money in figures.days(main)] if main else [],
             lines=list(_lines(figures)),
-            trade=team.trade, attention=[*_attention(visitor, facts), *_alone(visitor, team.other_approvers)],
+            trade=team.trade, attention=[
+                *_asked(visitor, facts.attention), *_attention(visitor, facts), *_alone(visitor, team.other_approvers),
+            ],
             latest=[row_of(visitor, row) for row in facts.newest], wallets=facts.wallets,
             code=equivalent_command.create_payment(self.shell.site.base_url, next(iter(CHECKOUT_OFFERS))),
         )  # fmt: skip
@@ -220,6 +222,13 @@ def _attention(visitor: DashboardVisitor, found: HomeFacts) -> Iterator[Attentio
 
     for name in facts.ending_keys if visitor.may(Permission.KEYS) else ():
         yield AttentionItem("API key ends within a week", name.strip(), "/keys", "Roll it")
+
+
+def _asked(visitor: DashboardVisitor, facts: AttentionFacts) -> Iterator[AttentionItem]:
+    for account_id in facts.asked_accounts if visitor.may(Permission.REQUEST_ACCOUNT) else ():
+        yield AttentionItem(
+            "A question about an account", "waiting for your answer", f"/accounts/{account_id}", "Answer"
+        )
 
 
 def _alone(visitor: DashboardVisitor, others: int) -> Iterator[AttentionItem]:

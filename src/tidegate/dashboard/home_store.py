@@ -29,6 +29,8 @@ class TakingsRow(msgspec.Struct, frozen=True):
 
 
 class AttentionFacts(msgspec.Struct, frozen=True):
+    # Accounts with a question of the operator that waits for an answer.
+    asked_accounts: list[str]
     held_inflows: int
     returned_inflows: int
     failed_refunds: int
@@ -127,6 +129,10 @@ _HOME = """
         'wallets', (SELECT coalesce(json_agg(json_build_array(currency, balance_minor, locked_minor)
                            ORDER BY currency), '[]') FROM wallet WHERE business_id = $1),
         'attention', json_build_object(
+            'asked_accounts', ARRAY(SELECT asked.account_id FROM account_question AS asked
+                  JOIN virtual_account AS account
+                    ON account.business_id = $1 AND account.id = asked.account_id AND account.status = 'pending'
+                WHERE asked.business_id = $1 AND asked.answer IS NULL LIMIT 5),
             'held_inflows', (SELECT count(*) FROM (
                 SELECT FROM collection WHERE business_id = $1 AND status = 'pending' LIMIT $7) AS held),
             'returned_inflows', (SELECT count(*) FROM (

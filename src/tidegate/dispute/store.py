@@ -101,6 +101,14 @@ async def list_open(tx: Tx, *, limit: int) -> list[OpenDispute]:
     return [OpenDispute(_dispute(row), row["pay_code"]) for row in rows]
 
 
+async def list_won(tx: Tx, business_id: str, payment_id: int) -> list[Dispute]:
+    rows = await tx.fetch(
+        "SELECT * FROM dispute WHERE business_id = $1 AND payment_id = $2 AND status = 'won' ORDER BY opened_at, id",
+        business_id, payment_id,
+    )  # fmt: skip
+    return [_dispute(row) for row in rows]
+
+
 async def insert(
     tx: Tx, money: DisputedMoney, rail: str, changed: DisputeChanged, *, held: Money, now: datetime
 ) -> bool:

@@ -390,6 +390,26 @@ CREATE UNIQUE INDEX rail_pause_one_open ON rail_pause (business_id, rail) WHERE 
 GRANT SELECT, INSERT, UPDATE ON rail_pause TO tidegate_app;
 
 
+-- Reconcile
+
+CREATE TABLE break_note (
+    business_id    text        NOT NULL CONSTRAINT break_note_business_fk REFERENCES business (id),
+    rail           text        NOT NULL,
+    kind           text        NOT NULL,
+    transaction_id text        NOT NULL,
+    sides          text        NOT NULL,
+    note           text        NOT NULL,
+    noted_by       text        NOT NULL,
+    noted_at       timestamptz NOT NULL,
+    CONSTRAINT break_note_pk PRIMARY KEY (business_id, rail, kind, transaction_id),
+    CONSTRAINT break_note_is_of_the_platform CHECK (business_id = '000000000000000000000000')
+);
+COMMENT ON TABLE break_note IS 'Why a rail''s statement and the books differ in one transaction, in the words of the operator. Under the platform''s own business.';
+COMMENT ON COLUMN break_note.sides IS 'What the rail and the books had when it was explained. With other amounts it is not explained any more.';
+
+GRANT SELECT, INSERT, UPDATE ON break_note TO tidegate_app;
+
+
 -- Proof
 
 CREATE TABLE proof (
@@ -1706,8 +1726,27 @@ CREATE TABLE account_document (
 COMMENT ON TABLE account_document IS 'Documents about an account''s holder, encrypted. Opening one takes a reason, which is audited.';
 CREATE INDEX account_document_of_account ON account_document (business_id, account_id);
 
+CREATE TABLE account_question (
+    business_id text        NOT NULL,
+    id          bigint      GENERATED ALWAYS AS IDENTITY,
+    account_id  text        NOT NULL,
+    question    text        NOT NULL,
+    asked_by    text        NOT NULL,
+    asked_at    timestamptz NOT NULL,
+    answer      text,
+    answered_by text,
+    answered_at timestamptz,
+    CONSTRAINT account_question_pk PRIMARY KEY (business_id, id),
+    CONSTRAINT account_question_account_fk FOREIGN KEY (business_id, account_id) REFERENCES virtual_account (business_id, id),
+    CONSTRAINT account_question_is_answered_by_an_actor CHECK ((answer IS NULL) = (answered_by IS NULL) AND (answer IS NULL) = (answered_at IS NULL))
+);
+COMMENT ON TABLE account_question IS 'What the operator asks the merchant before deciding on an account, and the answer.';
+CREATE UNIQUE INDEX account_question_one_open ON account_question (business_id, account_id) WHERE answer IS NULL;
+CREATE INDEX account_question_of_account ON account_question (business_id, account_id, id);
+
 GRANT SELECT, INSERT, UPDATE ON virtual_account TO tidegate_app;
 GRANT SELECT, INSERT, UPDATE (sealed) ON account_document TO tidegate_app;
+GRANT SELECT, INSERT, UPDATE (answer, answered_by, answered_at) ON account_question TO tidegate_app;
 
 
 -- Directory
@@ -2187,6 +2226,8 @@ COMMENT ON TABLE dispute IS 'Payments that a payer disputes with the bank, as th
 COMMENT ON COLUMN dispute.held_minor IS 'Of the wallet, on account disputes: the merchant''s share, as far as the wallet had it.';
 COMMENT ON COLUMN dispute.due_at IS 'When our answer is due at the rail.';
 CREATE INDEX dispute_of_transaction ON dispute (business_id, rail, transaction_id);
+CREATE INDEX dispute_of_payment ON dispute (business_id, payment_id);
+CREATE INDEX dispute_by_id ON dispute (id);
 CREATE INDEX dispute_open ON dispute (due_at) WHERE status = 'open';
 
 GRANT SELECT, INSERT, UPDATE ON dispute TO tidegate_app;
@@ -2708,6 +2749,28 @@ $$;
 COMMENT ON FUNCTION is_held_back IS 'Whether a row is in work, paused after a failure, or parked.';
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON leased_work TO tidegate_app;
+
+CREATE TABLE job_round (
+    business_id text             NOT NULL CONSTRAINT job_round_business_fk REFERENCES business (id),
+    job         text             NOT NULL,
+    every_s     double precision NOT NULL,
+    ended_at    timestamptz      NOT NULL,
+    lasted_ms   integer          NOT NULL,
+    done        integer          NOT NULL,
+    failed      integer          NOT NULL,
+    error       text,
+    failed_at   timestamptz,
+    wanted_at   timestamptz,
+    CONSTRAINT job_round_pk PRIMARY KEY (business_id, job),
+    CONSTRAINT job_round_is_of_the_platform CHECK (business_id = '000000000000000000000000'),
+    CONSTRAINT job_round_has_an_error_once_failed CHECK ((error IS NULL) = (failed_at IS NULL))
+);
+COMMENT ON TABLE job_round IS 'The last round of each job of the workers, written every few seconds. Under the platform''s own business.';
+COMMENT ON COLUMN job_round.done IS 'Rows since the job was written before; `failed` likewise.';
+COMMENT ON COLUMN job_round.error IS 'Of the last round that failed as a whole.';
+COMMENT ON COLUMN job_round.wanted_at IS 'When an operator asked for a round at once; done when a round has ended after it.';
+
+GRANT SELECT, INSERT, UPDATE ON job_round TO tidegate_app;
 
 
 -- Writes
@@ -4136,6 +4199,7 @@ BEGIN
                                                 FROM generate_series(0, v_account.version) AS number));
     UPDATE sandbox_account SET holder = '(erased)' WHERE business_id = p_business_id AND reference = p_account_id;
     DELETE FROM account_document WHERE business_id = p_business_id AND account_id = p_account_id;
+    DELETE FROM account_question WHERE business_id = p_business_id AND account_id = p_account_id;
     UPDATE audit SET details = details - 'holder' - 'reason'
      WHERE business_id = p_business_id AND subject = p_account_id AND details ?| ARRAY['holder', 'reason'];
     UPDATE virtual_account

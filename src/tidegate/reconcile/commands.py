@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from tidegate.core.errors import NotFound
 from tidegate.infra.db import Database
 from tidegate.ledger.audit import store as audit_store
-from tidegate.reconcile import store
+from tidegate.reconcile import explanation, store
 from tidegate.reconcile.compare import Comparison
 from tidegate.reconcile.model import RailLine, ReconcilePeriod
 from tidegate.reconcile.report import Report, sums_of
@@ -49,7 +49,7 @@ async def reconcile(
                 comparison.add(movement)
                 on_movement()
         balances = await store.list_balances(tx)
-    findings = comparison.findings()
+        findings = await explanation.add_to(tx, rail, comparison.findings())
     return Report(
         rail=rail,
         period=period,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import StrEnum
+from typing import NamedTuple
 
 import msgspec
 
@@ -108,12 +109,21 @@ class DiscrepancyKind(StrEnum):
         return self not in (DiscrepancyKind.EDGE, DiscrepancyKind.UNCONFIRMED, DiscrepancyKind.UNLISTED)
 
 
+class BreakExplanation(NamedTuple):
+    """Why a break is none, in the words of the operator."""
+
+    note: str
+    by: str
+    at: datetime
+
+
 class Discrepancy(msgspec.Struct, frozen=True, kw_only=True):
     """Has a line, or a movement, or both."""
 
     kind: DiscrepancyKind
     line: RailLine | None = None
     movement: Movement | None = None
+    explanation: BreakExplanation | None = None
 
 
 class Balance(msgspec.Struct, frozen=True):

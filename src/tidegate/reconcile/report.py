@@ -14,6 +14,7 @@ from tidegate.core.money import Currency
 from tidegate.infra.timestamp import to_iso
 from tidegate.reconcile.model import (
     Balance,
+    BreakExplanation,
     Direction,
     Discrepancy,
     DiscrepancyKind,
@@ -65,7 +66,13 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def breaks(self) -> list[Discrepancy]:
-        return [finding for finding in self.findings if finding.kind.is_break]
+        """The unexplained first."""
+        found = [finding for finding in self.findings if finding.kind.is_break]
+        return sorted(found, key=lambda finding: finding.explanation is not None)
+
+    @property
+    def unexplained(self) -> list[Discrepancy]:
+        return [finding for finding in self.breaks if finding.explanation is None]
 
     @property
     def notices(self) -> list[Discrepancy]:
@@ -73,7 +80,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def agrees(self) -> bool:
-        return not self.breaks and all(balance.agrees for balance in self.balances)
+        return not self.unexplained and all(balance.agrees for balance in self.balances)
 
 
 def sums_of(lines: Iterable[RailLine], findings: Iterable[Discrepancy]) -> list[DiscrepancySum]:
@@ -120,6 +127,7 @@ def to_json(report: Report) -> dict[str, Any]:
         "lines": report.lines,
         "linesOutsidePeriod": report.lines_outside,
         "matched": report.matched,
+        "explained": len(report.breaks) - len(report.unexplained),
         "counts": {kind.value: counts[kind] for kind in DiscrepancyKind},
         "sums": [
             {
@@ -160,6 +168,7 @@ def _finding_json(finding: Discrepancy) -> dict[str, Any]:
         "rail": _line_json(line) if line else None,
         "books": _movement_json(movement) if movement else None,
         "advice": advice_on(finding),
+        "explanation": _explanation_json(finding.explanation) if finding.explanation else None,
     }
 
 
@@ -175,6 +184,10 @@ def moment_of(finding: Discrepancy) -> datetime:
         return finding.line.booked_at
     assert finding.movement is not None
     return finding.movement.at
+
+
+def _explanation_json(explanation: BreakExplanation) -> dict[str, Any]:
+    return {"note": explanation.note, "by": explanation.by, "at": to_iso(explanation.at)}
 
 
 def _line_json(line: RailLine) -> dict[str, Any]:

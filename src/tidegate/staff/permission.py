@@ -20,7 +20,7 @@ class StaffPermission(StrEnum):
     CREATE = "create merchants and propose their owners"
     PROPOSE = "propose what lets money out or widens rights"
     APPROVE = "approve what another person proposed"
-    ASK = "ask a rail again, resend, run jobs"
+    ASK = "ask a rail again, resend, run jobs, ask merchants, explain differences"
     CHECK = "reconcile, prove the books, verify the audit trail"
     EXPORT = "export the books and the audit trail"
     STAFF = "propose changes of the staff"

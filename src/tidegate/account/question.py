@@ -1,0 +1,78 @@
+"""What the operator asks before deciding on an account: mailed to the merchant, answered in the dashboard."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from tidegate.account import commands, store
+from tidegate.account import question_store as questions
+from tidegate.account.model import Account, AccountStatus
+from tidegate.audit import store as audit
+from tidegate.audit.model import Actor
+from tidegate.core.card_number import contains_card_number
+from tidegate.core.errors import Conflict, Invalid, NotFound, Problem
+from tidegate.infra.db import Database, Tx
+from tidegate.mail import store as mail
+from tidegate.mail.model import Mail, one_line
+from tidegate.member import team_store
+from tidegate.member.permission import Permission, may
+from tidegate.merchant import store as merchant_store
+
+TEXT_CHARS_MAX = 500
+
+
+async def ask(db: Database, base_url: str, account_id: str, question: str, *, by: Actor, now: datetime) -> None:
+    """Mailed to those of the merchant who may request accounts."""
+    question = _text("question", question)
+    account = await commands.get_unscoped(db, account_id)
+    async with db.transaction() as tx:
+        await _refuse_decided(tx, account)
+        if not await questions.insert(tx, account.business_id, account.id, question, by=by.actor, now=now):
+            raise Conflict("the merchant has not answered the last question yet")
+        await _mail(tx, account, question, base_url, now=now)
+        await audit.insert(tx, account.business_id, by, action="account.asked", subject=account.id, details={}, now=now)
+
+
+async def answer(tx: Tx, account: Account, text: str, *, by: Actor, now: datetime) -> None:
+    text = _text("answer", text)
+    await _refuse_decided(tx, account)
+    if not await questions.answer(tx, account.business_id, account.id, text, by=by.actor, now=now):
+        raise Conflict("no question waits for an answer; another person may have answered it")
+    await audit.insert(tx, account.business_id, by, action="account.answered", subject=account.id, details={}, now=now)
+
+
+async def _refuse_decided(tx: Tx, account: Account) -> None:
+    """By what it is now: it may have been decided on since it was shown."""
+    found = await store.find(tx, account.business_id, account.id)
+    if found is None:
+        raise NotFound(commands.NO_ACCOUNT)
+    if found.status is not AccountStatus.PENDING:
+        raise Conflict(f"this account is {found.status.value}: questions are asked and answered before the decision")
+
+
+async def _mail(tx: Tx, account: Account, question: str, base_url: str, *, now: datetime) -> None:
+    business = await merchant_store.find_business(tx, account.business_id)
+    assert business is not None
+    for one in await team_store.list_team(tx, account.business_id):
+        if may(one.role, Permission.REQUEST_ACCOUNT):
+            letter = Mail(
+                recipient=one.member.email,
+                subject=one_line(f"A question about the account of {account.holder}"),
+                paragraphs=(
+                    f"Before the {account.currency} account of {one_line(account.holder)} is opened for "
+                    f"{one_line(business.name)}, Tidegate asks:",
+                    question,
+                ),
+                link=("Answer it", f"{base_url}/dashboard/{business.code}/accounts/{account.id}"),
+                closing="The account waits until it is answered.",
+            )
+            await mail.insert(tx, account.business_id, letter, now=now)
+
+
+def _text(field: str, text: str) -> str:
+    text = " ".join(text.split())
+    if not 0 < len(text) <= TEXT_CHARS_MAX or not text.isprintable():
+        raise Invalid(Problem(field, f"The {field} is a text of at most {TEXT_CHARS_MAX} characters."))
+    if contains_card_number(text):
+        raise Invalid(Problem(field, f"The {field} looks like a card number; never send card data here."))
+    return text
