@@ -208,7 +208,7 @@ async def test_every_page_on_a_dark_phone_and_on_a_desk(
     for below in OF_APPROVER:
         name = re.sub(r"[^a-z]+", "-", below).strip("-")
         problems += await look_at(page, f"/console{below.format(**names)}", f"console-approver-{name}")
-    await rail_resumed(operator, approver, admin)
+    await rail_resumed(operator, approver, admin, inflows.runtime)
     # The takings are of no payment, and a return that failed is to be seen to: the books would say so.
     await admin.execute("DELETE FROM takings")
     await admin.execute("UPDATE money_return SET status = 'sent', failure = NULL")

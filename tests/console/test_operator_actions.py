@@ -139,8 +139,10 @@ async def test_what_the_console_shows_is_on_the_command_line(
 
 
 async def test_a_paused_rail_is_said_where_its_refunds_wait_and_is_not_asked(
-    operator: SignedInStaff, approver: SignedInStaff, new_checkout: MakeCheckout, admin: Any, command_line: Operator
-) -> None:
+    operator: SignedInStaff, approver: SignedInStaff, new_checkout: MakeCheckout, inflows: Inflows,
+    command_line: Operator,
+) -> None:  # fmt: skip
+    admin = inflows.admin
     paid = await new_checkout(amount=10_000, customer={"name": "Chidinma Eze", "email": "c@example.com"})
     assert (await paid.charge(card())).status_code == 200
     business = paid.shop.business_id
@@ -172,6 +174,6 @@ async def test_a_paused_rail_is_said_where_its_refunds_wait_and_is_not_asked(
     assert (asked.status_code, "the rail sandbox is paused" in asked.text.lower()) == (409, True)
     assert "is paused" in await command_line.refused("refund", "ask", business, part, "--rail", "sandbox")
     assert await admin.fetchval("SELECT count(*) FROM audit WHERE action = 'refund.asked'") == 0
-    await rail_resumed(operator, approver, admin)
+    await rail_resumed(operator, approver, admin, inflows.runtime)
     await admin.execute("DELETE FROM leased_work")
     assert (await operator.send(f"/stuck/refund/{business}/{part}/ask", at="/stuck", rail="sandbox")).status_code == 303

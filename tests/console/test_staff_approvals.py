@@ -21,6 +21,7 @@ from tidegate.console import held as held_pages
 from tidegate.core.ids import PLATFORM_BUSINESS_ID
 from tidegate.core.money import Currency
 from tidegate.member.permission import Role
+from tidegate.runtime import Runtime
 from tidegate.staff.permission import StaffRole
 from waiting import until_waiting
 
@@ -57,11 +58,12 @@ async def decide(person: SignedInStaff, approval: str, what: str = "approve") ->
     return await person.send(f"/approvals/{approval}/{what}", at="/approvals")
 
 
-async def rail_resumed(operator: SignedInStaff, approver: SignedInStaff, admin: Any) -> None:
-    """The API knows of it at once; else the next tests would find the rail paused for a while."""
+async def rail_resumed(operator: SignedInStaff, approver: SignedInStaff, admin: Any, runtime: Runtime) -> None:
+    """API and worker know of it at once; else the next tests would find the rail paused for a while."""
     assert (await operator.send("/rails/sandbox/resume", at="/rails", why="it is mended")).status_code == 303
     query = "SELECT business_id || '/' || id FROM approval WHERE command = 'rail.resume' AND status = 'open'"
     assert (await decide(approver, await admin.fetchval(query))).status_code == 303
+    await runtime.deps.paused.look(runtime.db)
 
 
 async def test_a_held_inflow_is_credited_by_two(

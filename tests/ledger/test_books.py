@@ -106,6 +106,15 @@ async def test_a_break_is_found_and_named(subject: str, sql: str, business_id: s
     assert name in found[0]
 
 
+@pytest.mark.parametrize(
+    ("cause_of_one", "payment_id"),
+    [("payment/12", 12), ("x", None), ("", None), ("payment/", None), ("payment/1x", None), ("refund/123456", None)],
+)
+async def test_a_cause_that_is_no_payment_is_no_error(cause_of_one: str, payment_id: int | None, admin: Any) -> None:
+    """A plan may read it before the kind of the journal."""
+    assert await admin.fetchval("SELECT payment_of($1)", cause_of_one) == payment_id
+
+
 def doctor(database_url: str, *arguments: str) -> tuple[int, str]:
     process = tidegate("doctor", *arguments, DATABASE_URL=database_url, COLUMNS="160")
     said, _ = process.communicate(timeout=60)

@@ -203,7 +203,7 @@ async def list_taken(tx: Tx, query: TakingsQuery, *, before_id: int | None, limi
           FROM entry
           JOIN journal ON journal.business_id = $1 AND journal.id = entry.journal_id
                AND journal.kind = 'checkout_settled'
-          JOIN payment ON payment.business_id = $1 AND payment.id = substr(journal.cause, 9)::bigint
+          JOIN payment ON payment.business_id = $1 AND payment.id = payment_of(journal.cause)
          WHERE entry.business_id = $1 AND entry.account = 'wallet' AND entry.currency = $2
            AND entry.journal_id >= first_wallet_journal($1, $2, $4)
            AND entry.journal_id < least(first_wallet_journal($1, $2, $5), $6)
@@ -252,7 +252,7 @@ _ROLL_UP = """
                sum(received_minor) AS received_minor, sum(fee_minor + vat_minor) AS fee_minor,
                sum(settled_minor) AS settled_minor
           FROM next
-          JOIN payment ON payment.business_id = $1 AND payment.id = substr(next.cause, 9)::bigint
+          JOIN payment ON payment.business_id = $1 AND payment.id = payment_of(next.cause)
          WHERE next.kind = 'checkout_settled' GROUP BY 1, 2, 3),
     added AS (
         INSERT INTO takings AS known
@@ -292,7 +292,7 @@ async def list_wrong_takings(tx: Tx) -> list[str]:
               FROM takings_watermark AS mark
               JOIN journal ON journal.business_id = mark.business_id AND journal.id <= mark.journal_id
               JOIN payment ON payment.business_id = journal.business_id
-                          AND payment.id = substr(journal.cause, 9)::bigint
+                          AND payment.id = payment_of(journal.cause)
              WHERE journal.kind = 'checkout_settled' GROUP BY 1, 2, 3, 4)
         SELECT coalesce(counted.business_id, takings.business_id) AS business_id
           FROM counted FULL JOIN takings USING (business_id, hour, currency, method)

@@ -26,9 +26,11 @@ class PausedRails:
 
     def __init__(self) -> None:
         self.names: frozenset[str] = frozenset()
+        self._looks = asyncio.Lock()
 
     async def look(self, db: Database) -> None:
-        async with db.connection() as tx:
+        # One at a time: what was read first must not be written last.
+        async with self._looks, db.connection() as tx:
             self.names = frozenset(one.rail for one in await store.list_open(tx))
 
     async def follow(self, db: Database) -> None:

@@ -92,7 +92,7 @@ _LINES = """
       LEFT JOIN LATERAL (
             SELECT reference, customer_name AS name FROM payment
              WHERE business_id = $1 AND journal.kind = 'checkout_settled'
-               AND id = CASE WHEN journal.cause ~ '^payment/[0-9]{1,18}$' THEN substr(journal.cause, 9)::bigint END
+               AND id = payment_of(journal.cause)
              UNION ALL
             SELECT paid.reference, paid.customer_name
               FROM receipt
