@@ -99,6 +99,7 @@ async def much_to_tell(
     await payment.transfer(await payment.account(), "14000.00")
     refund = {"transReference": payment.pay_code, "amount": 500}
     assert (await inflows.call("POST", "/collections/refund", refund)).status_code == 200
+    await admin.execute(TOLD)
     await queue.fan_out(inflows.runtime.db, inflows.now)
     found = await admin.fetchrow("SELECT business_id, id FROM webhook_delivery ORDER BY id LIMIT 1")
     await admin.execute(
@@ -116,6 +117,26 @@ async def much_to_tell(
         *found,
     )
     return payment, found["id"]
+
+
+# What workers and an operator have told.
+TOLD = """
+    INSERT INTO job_round (business_id, job, every_s, ended_at, lasted_ms, done, failed, error, failed_at)
+    VALUES ('000000000000000000000000', 'send_mail', 1, now(), 12, 3, 0, NULL, NULL),
+           ('000000000000000000000000', 'return_overdue_inflows', 60, now() - interval '10 min', 12_345, 0, 1,
+            'Unavailable: the database does not answer; it is tried again', now());
+    INSERT INTO break_note (business_id, rail, kind, transaction_id, sides, note, noted_by, noted_at)
+    VALUES ('000000000000000000000000', 'sandbox', 'amount', 'FT26111500017',
+            'rail: in NGN 99.99, books: in NGN 100.00 done', 'The rail rounds.', 'operator', now())
+"""
+ASKED = """
+    INSERT INTO account_question
+           (business_id, account_id, question, asked_by, asked_at, answer, answered_by, answered_at)
+    SELECT business_id, id, question, 'operator', now(), answer, answered_by, answered_at FROM virtual_account,
+           (VALUES ('Who owns it?', 'Ada Obi.', 'person/1', now()), ('Where does she live?', NULL, NULL, NULL))
+           AS asked (question, answer, answered_by, answered_at)
+     WHERE status = 'pending'
+"""
 
 
 @pytest.fixture
@@ -145,6 +166,7 @@ async def test_every_page_on_a_dark_phone_and_on_a_desk(
     assert (await decide(approver, await open_approval(approver))).status_code == 303
     await proposed(operator, second)
     assert (await inflows.ask_for()).status_code == 201
+    await admin.execute(ASKED)
     assert (await inflows.notify(credit("DE99", 7_500))).status_code == 200
     await inflows.set_rate(Currency.EUR, Currency.NGN, "1650.5")
     await operator.send("/books/prove", at="/books")

@@ -68,12 +68,10 @@ async def blocks_read(database: Database, business_id: str, wanted: PaymentFilte
     async with database.connection() as tx:
         for _ in range(7):
             before = await tx.fetchval(_BLOCKS)
-            index = await list_store.choose_index(tx, business_id, wanted)
-            found = await list_store.list_page(tx, business_id, wanted, index=index, before=None, limit=51)
-            await list_store.count(tx, business_id, wanted, index=index, limit=101)
+            found = await list_store.list_counted(tx, business_id, wanted, before=None, limit=51, count_max=101)
             await tx.fetchval("SELECT pg_stat_force_next_flush()")
             most = max(most, await tx.fetchval(_BLOCKS) - before)
-    return most, len(found)
+    return most, len(found.rows)
 
 
 _BLOCKS = """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import msgspec
@@ -20,6 +22,7 @@ from tidegate.staff.permission import StaffPermission
 from tidegate.staff_approval import subject_store
 
 PAGE = 100
+_HUMP = re.compile("(?<=[a-z])(?=[A-Z])")
 _STATES = {
     AccountStatus.PENDING: ("To approve", "warn"),
     AccountStatus.APPROVED: ("Open", "good"),
@@ -136,10 +139,21 @@ def state_words(account: Account, *, is_asked: bool = False) -> tuple[str, str]:
 
 
 def kyc_facts(account: Account) -> list[tuple[str, str]]:
-    """As the merchant sent them, one line each."""
-    given = msgspec.json.decode(account.kyc)
-    return [(str(name), _text(value)) for name, value in given.items()] if isinstance(given, dict) else []
+    """As the merchant sent them, one line each: an address has one for each of its parts."""
+    return list(_facts(msgspec.json.decode(account.kyc), ""))
 
 
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+def _facts(value: object, name: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        for part, below in value.items():
+            yield from _facts(below, f"{name}, {_words(part)}" if name else _words(part).capitalize())
+    elif isinstance(value, list) and value:
+        for number, below in enumerate(value, 1):
+            yield from _facts(below, f"{name} {number}" if len(value) > 1 else name)
+    else:
+        yield name, value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _words(name: str) -> str:
+    """`firstName` is read as first name; a merchant's own names may be any."""
+    return _HUMP.sub(" ", name).replace("_", " ").strip().lower() or name

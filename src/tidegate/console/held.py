@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 
 from tidegate.account import store as account_store
 from tidegate.approval import store as approval_store
@@ -16,7 +15,7 @@ from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Refusal
 from tidegate.core.money import Money
 from tidegate.dashboard.inflow_pages import INFLOW_WORDS
-from tidegate.dashboard.paging import number_in
+from tidegate.dashboard.paging import place_in, place_of
 from tidegate.infra.page.response import Html
 from tidegate.merchant import commands as merchants
 from tidegate.rail.deps import PaymentDeps
@@ -27,9 +26,6 @@ PAGE = 100
 EARLIER = 20
 COMMANDS = {"credit": "inflow.credit", "return": "inflow.return"}
 TOPIC = "inflow"
-START = datetime.fromtimestamp(0, UTC)
-# Of what an address may say: the year 5138.
-MOMENT_MAX = 10**17
 
 
 @dataclass(frozen=True)
@@ -55,7 +51,7 @@ class HeldPages:
 
     async def _returned(self, visitor: ConsoleVisitor) -> Html:
         """Why each was returned; the newest first."""
-        before = _place_in(visitor.request.query.get("before", ""))
+        before = place_in(visitor.request.query.get("before", ""))
         async with self.shell.db.connection() as tx:
             found = await review_store.list_returned(tx, before=before, limit=PAGE + 1)
             names = await subject_store.names_of(tx, {one.business_id for one in found})
@@ -149,14 +145,8 @@ def _following(references: list[str], reference: str) -> str | None:
 
 
 def _place_of(returned: Collection) -> str:
-    """In the list of returned inflows: when it was returned, in microseconds, and its id."""
     assert returned.sent_back is not None
-    return f"{(returned.sent_back.asked_at - START) // timedelta(microseconds=1)}-{returned.id}"
-
-
-def _place_in(text: str) -> tuple[datetime, int] | None:
-    moment, _, number = (number_in(part) or 0 for part in text.partition("-"))
-    return (START + timedelta(microseconds=min(moment, MOMENT_MAX)), number) if moment and number else None
+    return place_of(returned.sent_back.asked_at, returned.id)
 
 
 def _is_of_payer(one: Collection, held: Collection) -> bool:

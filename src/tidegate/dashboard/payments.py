@@ -29,7 +29,7 @@ from tidegate.core.public_id import PublicIds
 from tidegate.dashboard import equivalent_command, payment_store, search_box, view_store
 from tidegate.dashboard.format import amount
 from tidegate.dashboard.format import typed as format_typed
-from tidegate.dashboard.paging import number_in
+from tidegate.dashboard.paging import place_in, place_of
 from tidegate.dashboard.payment_page import (
     JOURNAL_WORDS,
     METHOD_WORDS,
@@ -54,7 +54,7 @@ from tidegate.merchant.field import Remark
 from tidegate.payment import commands as payment_commands
 from tidegate.payment import list_wire, search
 from tidegate.payment import store as payments
-from tidegate.payment.list_store import PaymentFilter
+from tidegate.payment.list_store import ListPosition, PaymentFilter
 from tidegate.payment.model import Payment, PaymentStatus
 from tidegate.payment.row import PaymentRow
 from tidegate.payment.search import PaymentCount, PaymentPage
@@ -91,18 +91,21 @@ class PaymentPages:
     async def show_list(self, visitor: DashboardVisitor) -> Html:
         """A pay code leads to its payment."""
         query, business_id = visitor.request.query, visitor.business.id
-        before, wrong = number_in(query.get("before", "")), None
+        before, wrong = place_in(query.get("before", "")), None
         page, count, wanted = PaymentPage([], False), PaymentCount(0, True), PaymentFilter()
         if (code := query.get("q", "").strip()).startswith(PAY_CODE) and await self.find(visitor, code) is not None:
             return self.shell.to(visitor, f"/payments/{code}")
         try:
             wanted = wanted_in(visitor, query)
-            page, count = await search.list_counted(self.shell.db, business_id, wanted, before_id=before, limit=PAGE)
+            page, count = await search.list_counted(
+                self.shell.db, business_id, wanted, before=ListPosition(*before) if before else None, limit=PAGE
+            )
         except Invalid as refused:
             wrong = _in_words(refused)
         async with self.shell.db.connection() as tx:
             views = await view_store.list_seen(tx, business_id, visitor.session.member.id, limit=VIEWS_MAX * 2)
-        older = search_box.address_of(query, before=str(page.rows[-1].id)) if page.has_more else None
+        last = page.rows[-1] if page.has_more else None
+        older = search_box.address_of(query, before=place_of(last.created_at, last.id)) if last else None
         return self.shell.page(
             visitor, "payments.html", title="Payments", section="Payments", wrong=wrong, status=422 if wrong else 200,
             rows=[row_of(visitor, row) for row in page.rows], count=count, query=query,

@@ -1417,6 +1417,45 @@ END
 $$;
 COMMENT ON FUNCTION list_payments IS 'Numbers of payments that fit, the newest first, from before (p_at, p_id) back to p_start; p_way names the index that finds few rows without reading all.';
 
+CREATE FUNCTION few_payments_way(
+    p_business_id text, p_reference_from text, p_reference_to text, p_name text, p_is_either boolean, p_amounts jsonb,
+    p_most integer)
+RETURNS text LANGUAGE plpgsql STABLE SET enable_sort = off SET enable_bitmapscan = off AS $$
+DECLARE
+    v_few_references boolean := p_reference_from <> '' AND p_most >= (SELECT count(*) FROM (
+        SELECT FROM payment
+         WHERE business_id = p_business_id AND reference >= p_reference_from AND reference < p_reference_to
+         LIMIT p_most + 1) AS near);
+    v_few_names boolean := p_name <> '' AND p_most >= (SELECT count(*) FROM (
+        SELECT FROM payment
+         WHERE business_id = p_business_id AND lower(customer_name) COLLATE "C" >= lower(p_name)
+           AND lower(customer_name) COLLATE "C" < lower(p_name) || chr(1114111)
+         LIMIT p_most + 1) AS near);
+BEGIN
+    IF p_is_either THEN
+        IF v_few_references AND v_few_names THEN
+            RETURN 'reference or name';
+        END IF;
+    ELSIF v_few_references THEN
+        RETURN 'reference';
+    ELSIF v_few_names THEN
+        RETURN 'name';
+    END IF;
+    IF p_amounts IS NOT NULL AND p_most >= (SELECT count(*) FROM (
+        SELECT FROM jsonb_each(p_amounts) AS given (code, bounds)
+         CROSS JOIN LATERAL (
+              SELECT FROM payment
+               WHERE business_id = p_business_id AND currency = given.code
+                 AND expected_minor >= (given.bounds ->> 0)::bigint AND expected_minor <= (given.bounds ->> 1)::bigint
+               LIMIT p_most + 1) AS found
+         LIMIT p_most + 1) AS near) THEN
+        RETURN 'amount';
+    END IF;
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION few_payments_way IS 'The way of list_payments for a prefix or an amount of which there are at most p_most, so that they can be sorted; NULL where there is none.';
+
 CREATE FUNCTION create_payments(p_business_id text, p_drafts json) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
     v_draft    record;

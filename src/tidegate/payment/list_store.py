@@ -70,115 +70,90 @@ async def find_position(tx: Tx, business_id: str, payment_id: int) -> ListPositi
     return ListPosition(row["created_at"], row["id"]) if row else None
 
 
+class FoundPayments(NamedTuple):
+    rows: list[PaymentRow]
+    # Exact up to the limit; more are not counted.
+    number: int
+
+
 async def list_page(
-    tx: Tx, business_id: str, wanted: PaymentFilter, *, index: str, before: ListPosition | None, limit: int
+    tx: Tx, business_id: str, wanted: PaymentFilter, *, before: ListPosition | None, limit: int
 ) -> list[PaymentRow]:
-    """The newest first, by the index that `choose_index` has chosen."""
+    """The newest first."""
     with naming({"57014": ListTookTooLong}):
-        rows = await tx.fetch(
-            """
-            SELECT payment_row(payment) AS row
-              FROM list_payments($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
-                   WITH ORDINALITY AS found (id, place)
-              JOIN payment ON payment.business_id = $2 AND payment.id = found.id
-             ORDER BY found.place
-            """,
-            *_arguments(index, business_id, wanted, before, limit),
-        )
+        rows = await tx.fetch(_PAGE, *_arguments(_way(wanted), business_id, wanted, before, limit))
     return [row_of(row["row"]) for row in rows]
 
 
-async def count(tx: Tx, business_id: str, wanted: PaymentFilter, *, index: str, limit: int) -> int:
+async def list_counted(
+    tx: Tx, business_id: str, wanted: PaymentFilter, *, before: ListPosition | None, limit: int, count_max: int
+) -> FoundPayments:
+    """A page, and how many there are, in one round trip."""
+    arguments = _arguments(_way(wanted), business_id, wanted, before, limit)
+    with naming({"57014": ListTookTooLong}):
+        row = await tx.fetchrow(_COUNTED, *arguments, _way_in_any_order(wanted), wanted.end or _END, count_max)
+    assert row is not None
+    return FoundPayments([row_of(one) for one in row["rows"]], row["number"])
+
+
+async def count(tx: Tx, business_id: str, wanted: PaymentFilter, *, limit: int) -> int:
     """Exact up to the limit; more are not counted."""
-    if index in ("time", "combination") and wanted.name_prefix is not None:
-        index = "name, in any order"
-    elif index == "combination":
-        index = "combination, in any order"
     with naming({"57014": ListTookTooLong}):
         found: int = await tx.fetchval(
-            """
-            SELECT count(*)
-              FROM list_payments($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
-            """,
-            *_arguments(index, business_id, wanted, None, limit),
+            _NUMBER, *_arguments(_way_in_any_order(wanted), business_id, wanted, None, limit)
         )
     return found
 
 
-async def choose_index(tx: Tx, business_id: str, wanted: PaymentFilter) -> str:
-    """The index that finds few rows without reading all."""
-    with naming({"57014": ListTookTooLong}):
-        return await _choose_index(tx, business_id, wanted)
+# Looks first whether there are few of what is asked for: these are then found by their own index, and sorted.
+_PAGE = """
+      WITH few AS MATERIALIZED (
+           SELECT CASE WHEN $19 THEN few_payments_way($2, $12, $13, $14, $15, $16, $20) END AS way)
+    SELECT payment_row(payment) AS row
+      FROM few CROSS JOIN LATERAL list_payments(coalesce(few.way, $1), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
+                                                $13, $14, $15, $16, $17, $18) WITH ORDINALITY AS found (id, place)
+      JOIN payment ON payment.business_id = $2 AND payment.id = found.id
+     ORDER BY found.place
+"""
+_NUMBER = """
+      WITH few AS MATERIALIZED (
+           SELECT CASE WHEN $19 THEN few_payments_way($2, $12, $13, $14, $15, $16, $20) END AS way)
+    SELECT count(*)
+      FROM few CROSS JOIN LATERAL list_payments(coalesce(few.way, $1), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
+                                                $13, $14, $15, $16, $17, $18)
+"""
+_COUNTED = """
+      WITH few AS MATERIALIZED (
+           SELECT CASE WHEN $19 THEN few_payments_way($2, $12, $13, $14, $15, $16, $20) END AS way),
+           page AS MATERIALIZED (
+           SELECT payment_row(payment) AS row, found.place
+             FROM few CROSS JOIN LATERAL list_payments(coalesce(few.way, $1), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
+                                                       $12, $13, $14, $15, $16, $17, $18)
+                                         WITH ORDINALITY AS found (id, place)
+             JOIN payment ON payment.business_id = $2 AND payment.id = found.id)
+    SELECT ARRAY(SELECT row FROM page ORDER BY place) AS rows,
+           (SELECT count(*)
+              FROM few CROSS JOIN LATERAL list_payments(coalesce(few.way, $21), $2, $3, $22, 0, $23, $7, $8, $9, $10,
+                                                        $11, $12, $13, $14, $15, $16, $17, $18)) AS number
+"""
 
 
-async def _choose_index(tx: Tx, business_id: str, wanted: PaymentFilter) -> str:
+def _way(wanted: PaymentFilter) -> str:
+    """The index that finds few rows without reading all, where no prefix and no amount does."""
     if wanted.email is not None:
         return "email"
     if wanted.link_id is not None:
         return "link"
-    few = await _get_few(tx, business_id, wanted)
-    if (by_text := _index_by_text(few, is_either=wanted.either_prefix is not None)) is not None:
-        return by_text
-    if few.amounts:
-        return "amount"
     chosen = (wanted.status, wanted.variance, wanted.method, wanted.currency)
     return "time" if chosen == (None, None, None, None) and not wanted.is_unusual else "combination"
 
 
-class _Few(NamedTuple):
-    """Whether something is asked for of which there are so few that they can be sorted."""
-
-    references: bool
-    names: bool
-    amounts: bool
-
-
-def _index_by_text(few: _Few, *, is_either: bool) -> str | None:
-    """None where too many begin so."""
-    if is_either:
-        return "reference or name" if few.references and few.names else None
-    if few.references:
-        return "reference"
-    return "name" if few.names else None
-
-
-async def _get_few(tx: Tx, business_id: str, wanted: PaymentFilter) -> _Few:
-    reference = wanted.reference_prefix or wanted.either_prefix
-    name = wanted.name_prefix or wanted.either_prefix
-    amounts = _amounts(wanted)
-    if reference is name is amounts is None:
-        return _Few(False, False, False)
-    row = await tx.fetchrow(
-        _COUNTS, business_id, reference, (reference or "") + _PAST_ALL, name, amounts, _SORTED_MAX + 1
-    )
-    assert row is not None
-    return _Few(
-        reference is not None and row["referenced"] <= _SORTED_MAX,
-        name is not None and row["named"] <= _SORTED_MAX,
-        amounts is not None and row["priced"] <= _SORTED_MAX,
-    )
-
-
-# Nothing equals NULL, so what is not asked for is not counted.
-_COUNTS = """
-    SELECT (SELECT count(*) FROM (
-                SELECT FROM payment WHERE business_id = $1 AND reference >= $2 AND reference < $3 LIMIT $6) AS near)
-                AS referenced,
-           (SELECT count(*) FROM (
-                SELECT FROM payment
-                 WHERE business_id = $1 AND lower(customer_name) COLLATE "C" >= lower($4)
-                   AND lower(customer_name) COLLATE "C" < lower($4) || chr(1114111)
-                 LIMIT $6) AS near) AS named,
-           (SELECT count(*) FROM (
-                SELECT FROM jsonb_each($5::jsonb) AS given (code, bounds)
-                 CROSS JOIN LATERAL (
-                      SELECT FROM payment
-                       WHERE business_id = $1 AND currency = given.code
-                         AND expected_minor >= (given.bounds ->> 0)::bigint
-                         AND expected_minor <= (given.bounds ->> 1)::bigint
-                       LIMIT $6) AS found
-                 LIMIT $6) AS near) AS priced
-"""
+def _way_in_any_order(wanted: PaymentFilter) -> str:
+    """For counting."""
+    way = _way(wanted)
+    if way in ("time", "combination") and wanted.name_prefix is not None:
+        return "name, in any order"
+    return "combination, in any order" if way == "combination" else way
 
 
 def _amounts(wanted: PaymentFilter) -> str | None:
@@ -199,16 +174,17 @@ def _bounds(wanted: PaymentFilter, currency: Currency) -> tuple[int, int]:
 
 
 def _arguments(
-    index: str, business_id: str, wanted: PaymentFilter, before: ListPosition | None, limit: int
+    way: str, business_id: str, wanted: PaymentFilter, before: ListPosition | None, limit: int
 ) -> tuple[Any, ...]:
     # No id is 0, so this is the position just before everything that was created at the end or later.
     end = ListPosition(wanted.end or _END, 0)
     prefix, name = (one or wanted.either_prefix or "" for one in (wanted.reference_prefix, wanted.name_prefix))
     return (
-        index, business_id, wanted.start or _START, *min(end, before or end), limit, wanted.status,
+        way, business_id, wanted.start or _START, *min(end, before or end), limit, wanted.status,
         _ANY_VARIANCE if wanted.is_unusual else wanted.variance,
         wanted.method, wanted.currency, wanted.email, prefix, prefix + _PAST_ALL, name,
         wanted.either_prefix is not None, _amounts(wanted), wanted.link_id, _combinations(wanted),
+        way not in ("email", "link"), _SORTED_MAX,
     )  # fmt: skip
 
 

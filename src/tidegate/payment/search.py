@@ -37,53 +37,40 @@ async def list_page(
     with _within_time():
         async with db.connection() as tx:
             before = await _position(tx, business_id, before_id)
-            index = await list_store.choose_index(tx, business_id, wanted)
-            return await _page(tx, business_id, wanted, index=index, before=before, limit=limit)
+            # One more than the page, to detect a next page.
+            found = await list_store.list_page(tx, business_id, wanted, before=before, limit=limit + 1)
+            return PaymentPage(found[:limit], len(found) > limit)
 
 
 async def list_counted(
-    db: Database, business_id: str, wanted: PaymentFilter, *, before_id: int | None, limit: int
+    db: Database, business_id: str, wanted: PaymentFilter, *, before: ListPosition | None, limit: int
 ) -> tuple[PaymentPage, PaymentCount]:
     """A page, and how many there are."""
     with _within_time():
         async with db.connection() as tx:
-            before = await _position(tx, business_id, before_id)
-            index = await list_store.choose_index(tx, business_id, wanted)
-            page = await _page(tx, business_id, wanted, index=index, before=before, limit=limit)
-            if before is None and not page.has_more:
-                return page, PaymentCount(len(page.rows), True)
-            return page, await _count(tx, business_id, wanted, index)
-
-
-async def _page(
-    tx: Tx, business_id: str, wanted: PaymentFilter, *, index: str, before: ListPosition | None, limit: int
-) -> PaymentPage:
-    # One more than the page, to detect a next page.
-    found = await list_store.list_page(tx, business_id, wanted, index=index, before=before, limit=limit + 1)
-    return PaymentPage(found[:limit], len(found) > limit)
-
-
-async def _count(tx: Tx, business_id: str, wanted: PaymentFilter, index: str) -> PaymentCount:
-    found = await list_store.count(tx, business_id, wanted, index=index, limit=COUNTED_MAX + 1)
-    return PaymentCount(min(found, COUNTED_MAX), found <= COUNTED_MAX)
+            found = await list_store.list_counted(
+                tx, business_id, wanted, before=before, limit=limit + 1, count_max=COUNTED_MAX + 1
+            )
+    return PaymentPage(found.rows[:limit], len(found.rows) > limit), _counted(found.number)
 
 
 async def count(db: Database, business_id: str, wanted: PaymentFilter) -> PaymentCount:
     with _within_time():
         async with db.connection() as tx:
-            index = await list_store.choose_index(tx, business_id, wanted)
-            return await _count(tx, business_id, wanted, index)
+            return _counted(await list_store.count(tx, business_id, wanted, limit=COUNTED_MAX + 1))
+
+
+def _counted(number: int) -> PaymentCount:
+    return PaymentCount(min(number, COUNTED_MAX), number <= COUNTED_MAX)
 
 
 async def batches(db: Database, business_id: str, wanted: PaymentFilter) -> AsyncGenerator[list[PaymentRow], None]:
     """All that fit, the newest first. No connection is held between batches, however slow the reader."""
     before: ListPosition | None = None
-    index = ""
     while True:
         with _within_time():
             async with db.connection() as tx:
-                index = index or await list_store.choose_index(tx, business_id, wanted)
-                found = await list_store.list_page(tx, business_id, wanted, index=index, before=before, limit=BATCH)
+                found = await list_store.list_page(tx, business_id, wanted, before=before, limit=BATCH)
         if found:
             yield found
         if len(found) < BATCH:
