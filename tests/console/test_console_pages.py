@@ -10,11 +10,14 @@ import httpx
 import pytest
 
 from build import Shop
+from checkout.paying import card
+from conftest import MakeCheckout
 from console.people import SignedInStaff
 from console.test_staff_approvals import decide, held, open_approval
-from inflow import Inflows, credit
+from inflow import CLOSE, Inflows, credit
 from tidegate.audit import chain
 from tidegate.core.clock import SystemClock
+from tidegate.core.money import Currency
 from tidegate.doctor.proof import prove_due
 from tidegate.runtime import Runtime
 
@@ -98,6 +101,27 @@ async def test_a_rate_far_off_the_last_is_typed_twice(
     assert (await operator.send("/rates", at="/rates", rate="165", again="165.0", **fields)).status_code == 303
     assert (await operator.send("/rates", at="/rates", rate="-1", **fields)).status_code == 422
     assert "1650" in (await operator.get("/rates")).text
+
+
+async def test_what_was_paid_and_how_long_it_took_is_shown(
+    operator: SignedInStaff, new_checkout: MakeCheckout, admin: Any
+) -> None:
+    paid = await new_checkout()
+    assert (await paid.charge(card())).status_code == 200
+    await admin.execute("UPDATE attempt SET created_at = updated_at - interval '7.5 s'")
+    await new_checkout(paid.shop)
+    await admin.execute("UPDATE payment SET status = 'expired' WHERE status = 'initiated'")
+    assert "50.0%" in (await operator.get("/merchants")).text
+    assert "7.5 s" in (await operator.get("/rails")).text
+
+
+async def test_a_held_inflow_that_is_converted_shows_the_rate_and_its_age(
+    operator: SignedInStaff, inflows: Inflows
+) -> None:
+    await inflows.set_rate(Currency.EUR, Currency.USD, "1.10")
+    number = await inflows.number(Currency.EUR, Currency.USD)
+    reference = (await inflows.notified(credit(number, 100_00, payeeName=CLOSE)))["reference"]
+    assert "1 EUR = 1.10 USD" in (await operator.get(f"/held/{reference}")).text
 
 
 async def test_a_statement_is_uploaded_and_compared(operator: SignedInStaff, inflows: Inflows) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from tidegate.infra.db import Tx
@@ -17,6 +17,8 @@ class RailHour(NamedTuple):
     succeeded: int
     failed: int
     open: int
+    # Half of those that ended took at most so long, the payer's part included; None where none has.
+    median: timedelta | None = None
 
 
 async def list_rail_hours(tx: Tx, *, since: datetime) -> list[RailHour]:
@@ -26,7 +28,9 @@ async def list_rail_hours(tx: Tx, *, since: datetime) -> list[RailHour]:
         SELECT attempt.rail, attempt.currency,
                count(*) FILTER (WHERE attempt.status = 'succeeded') AS succeeded,
                count(*) FILTER (WHERE attempt.status = 'failed') AS failed,
-               count(*) FILTER (WHERE attempt.status IN ('starting', 'waiting', 'running')) AS open
+               count(*) FILTER (WHERE attempt.status IN ('starting', 'waiting', 'running')) AS open,
+               percentile_disc(0.5) WITHIN GROUP (ORDER BY attempt.took)
+                   FILTER (WHERE attempt.status IN ('succeeded', 'failed')) AS median
           FROM business CROSS JOIN LATERAL recent_attempts(business.id, $1, $2) AS attempt
          GROUP BY attempt.rail, attempt.currency ORDER BY attempt.rail, attempt.currency
         """,

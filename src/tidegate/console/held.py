@@ -95,13 +95,14 @@ class HeldPages:
     async def _credit(self, visitor: ConsoleVisitor, held: Collection) -> dict[str, object]:
         """What crediting would book, or why it cannot be credited."""
         if held.status is not CollectionStatus.PENDING:
-            return {"block_reason": "", "booked": [], "net": None}
+            return {"block_reason": "", "booked": [], "net": None, "rate": None}
         async with self.shell.db.connection() as tx:
             change = await review.preview(tx, self.deps, held, now=self.shell.clock.now_of(held.business_id))
         if isinstance(change, InflowReason):
-            return {"block_reason": change.sentence, "booked": [], "net": None}
-        assert change.collection.credited is not None
-        return {"block_reason": "", "booked": _booked(change), "net": change.collection.credited.net}
+            return {"block_reason": change.sentence, "booked": [], "net": None, "rate": None}
+        credited = change.collection.credited
+        assert credited is not None
+        return {"block_reason": "", "booked": _booked(change), "net": credited.net, "rate": credited.applied_rate}
 
     async def decide(self, visitor: ConsoleVisitor) -> Html:
         held = await self._inflow(visitor)

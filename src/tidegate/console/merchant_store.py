@@ -9,6 +9,8 @@ from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Tx
 
 PAID_MAX, OWED_MAX = 10_000, 1_000
+# Of each merchant, the newest that ended.
+SUCCESS_OF = 200
 
 
 class MerchantFigures(NamedTuple):
@@ -23,6 +25,9 @@ class MerchantFigures(NamedTuple):
     taken: list[Money]
     # Payments whose money a bank took back and the wallet did not cover.
     owing: int
+    # Of the newest payments of these days that ended.
+    ended: int
+    paid: int
 
 
 async def list_merchants(tx: Tx, *, part: str, after: str, since: datetime, limit: int) -> list[MerchantFigures]:
@@ -35,15 +40,22 @@ async def list_merchants(tx: Tx, *, part: str, after: str, since: datetime, limi
                                        LIMIT $5)) AS held,
                (SELECT count(*) FROM (SELECT FROM payment WHERE business_id = business.id AND owed_minor > 0
                                        LIMIT $5)) AS owing,
+               ended.ended, ended.paid,
                ARRAY(SELECT currency || ' ' || sum(received_minor) FROM takings
                       WHERE business_id = business.id AND hour >= $3 GROUP BY currency ORDER BY currency) AS taken
           FROM business
+         CROSS JOIN LATERAL (
+               SELECT count(*) AS ended, count(*) FILTER (WHERE newest.status = 'success') AS paid
+                 FROM (SELECT payment.status FROM payment
+                        WHERE payment.business_id = business.id AND payment.created_at >= $3
+                          AND payment.status IN ('success', 'failed', 'expired')
+                        ORDER BY payment.created_at DESC, payment.id DESC LIMIT $6) AS newest) AS ended
          WHERE id <> '000000000000000000000000'
            AND ($2 = '' OR (name, id) > (SELECT name, id FROM business WHERE id = $2))
            AND ($1 = '' OR starts_with(lower(name), lower($1)) OR id = $1 OR code = $1 OR email = lower($1))
          ORDER BY name, id LIMIT $4
         """,
-        part, after, since, limit, OWED_MAX,
+        part, after, since, limit, OWED_MAX, SUCCESS_OF,
     )  # fmt: skip
     return [
         MerchantFigures(**{**row, "taken": [_money(text) for text in row["taken"]]})

@@ -16,7 +16,7 @@ from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, 
 from tidegate.core.fee import DEFAULT_FEE_RULES, fee_on
 from tidegate.core.method import PRICED, priced_in
 from tidegate.core.money import Currency, Money
-from tidegate.dashboard.format import amount
+from tidegate.dashboard.format import amount, percent
 from tidegate.infra.db import Tx
 from tidegate.infra.page.response import Html
 from tidegate.member import team_store
@@ -55,8 +55,9 @@ class MerchantPages:
             )
         older = f"?part={quote(part)}&after={quote(found[PAGE - 1].id)}" if len(found) > PAGE else None
         return self.shell.page(
-            visitor, "merchants.html", title="Merchants", section="Merchants", merchants=found[:PAGE], older=older,
-            part=part, wrong=wrong, status=422 if wrong else 200,
+            visitor, "merchants.html", title="Merchants", section="Merchants", older=older, part=part,
+            merchants=[(one, percent(one.paid, one.ended)) for one in found[:PAGE]], wrong=wrong,
+            status=422 if wrong else 200,
         )  # fmt: skip
 
     async def create(self, visitor: ConsoleVisitor) -> Html:

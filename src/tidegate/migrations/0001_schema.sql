@@ -1587,10 +1587,10 @@ CREATE INDEX attempt_to_close ON attempt (expires_at) WHERE status = 'waiting' A
 CREATE INDEX attempt_to_poll ON attempt (next_poll_at) WHERE next_poll_at IS NOT NULL;
 
 CREATE FUNCTION recent_attempts(p_business_id text, p_since timestamptz, p_most integer)
-RETURNS TABLE (rail text, method text, currency text, status text) LANGUAGE plpgsql STABLE AS $$
+RETURNS TABLE (rail text, method text, currency text, status text, took interval) LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN QUERY
-        SELECT attempt.rail, attempt.method, recent.currency, attempt.status
+        SELECT attempt.rail, attempt.method, recent.currency, attempt.status, attempt.updated_at - attempt.created_at
           FROM (SELECT payment.id, payment.currency FROM payment
                  WHERE business_id = p_business_id AND created_at >= p_since
                  ORDER BY created_at DESC, id DESC LIMIT p_most) AS recent
