@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from tidegate import app
 from tidegate.core import ids
 from tidegate.core.clock import SystemClock, monotonic_s
 from tidegate.core.ids import Mode
+from tidegate.dashboard.paging import place_of
 from tidegate.deployment import commands as deployment
 from tidegate.infra import db as database
 from tidegate.infra.db import Database
@@ -37,6 +38,7 @@ from tidegate.merchant import commands as merchants
 from tidegate.settings import Settings
 
 console = Console(stderr=True)
+APART = timedelta(seconds=45)
 
 # One a minute or less, so that a million is a year and a half; 7 of 10 are paid, one of 200 differs.
 _PAYMENTS = """
@@ -59,7 +61,7 @@ _PAYMENTS = """
                            CASE WHEN number % 3 = 0 OR number % 9 = 0 THEN 'bank_transfer' ELSE 'card' END AS method,
                            10000 + (number::bigint * 7919) % 5000000 AS minor,
                            CASE WHEN number % 200 = 0 THEN 2000 ELSE 0 END AS gap,
-                           $2::timestamptz - ($5::integer - number) * interval '45 seconds' AS at) AS given
+                           $2::timestamptz - ($5::integer - number) * $6::interval AS at) AS given
 """
 _TAKINGS = """
     INSERT INTO takings (business_id, hour, currency, method, payments, received_minor, fee_minor, settled_minor)
@@ -118,9 +120,10 @@ async def _measure(url: str, rows: int, rounds: int, home: Path) -> None:
             transport=httpx.ASGITransport(application), base_url=settings.base_url, timeout=60,
             cookies={"tidegate-session": cookie},
         )  # fmt: skip
+        middle = place_of(now - (rows - rows // 2) * APART, rows // 2)
         click.echo("| page | p50, ms | p95, ms |\n|---|--:|--:|")
         for name, below in PAGES.items():
-            path = below.format(middle=rows // 2, some=rows // 3 * 3 - 3, day=f"{now:%Y-%m-%d}")
+            path = below.format(middle=middle, some=rows // 3 * 3 - 3, day=f"{now:%Y-%m-%d}")
             took = [await _time(client, f"/dashboard/{new.business.code}{path}") for _ in range(rounds + 3)][3:]
             click.echo(f"| {name} | {statistics.median(took):.1f} | {sorted(took)[int(len(took) * 0.95)]:.1f} |")
         await _export(client, f"/dashboard/{new.business.code}/payments.csv?q=ORDER-7777")
@@ -144,7 +147,7 @@ async def _sign_in(db: Database, business_id: str, now: datetime) -> str:
 async def _load(url: str, business_id: str, rows: int, now: datetime) -> None:
     connection = await database.connect(url)
     for start in range(1, rows + 1, 100_000):
-        await connection.execute(_PAYMENTS, business_id, now, start, min(start + 99_999, rows), rows)
+        await connection.execute(_PAYMENTS, business_id, now, start, min(start + 99_999, rows), rows, APART)
     await connection.execute(_TAKINGS)
     await connection.execute("VACUUM ANALYZE payment, takings")
     await connection.close()
