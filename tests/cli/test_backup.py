@@ -34,10 +34,6 @@ def data_in(home: Path) -> Path:
     return next(folder for folder in home.glob("postgres-*") if folder.is_dir())
 
 
-def restored_places() -> set[Path]:
-    return set(Path(tempfile.gettempdir()).glob("tidegate-restored-*"))
-
-
 async def pay(url: str) -> None:
     db = Database(url)
     await db.open()
@@ -50,8 +46,8 @@ async def pay(url: str) -> None:
     await db.close()
 
 
-def check(*options: str) -> tuple[int, str]:
-    process = tidegate("backup", "check", *options)
+def check(*options: str, **environment: str) -> tuple[int, str]:
+    process = tidegate("backup", "check", *options, **environment)
     said, _ = process.communicate(timeout=START_TIMEOUT_S)
     return process.returncode, said
 
@@ -114,16 +110,20 @@ async def make_backup(home: Path, url: str) -> Backup:
 
 
 async def test_a_backup_comes_back_as_of_the_moment_before_a_mistake_and_is_removed(backup: Backup) -> None:
-    before = restored_places()
+    # A folder of its own: in the machine's, others restore too.
+    place = backup.base.parent / "temporary"
+    place.mkdir()
+    shutil.chown(place, backup.base.owner())
     until = f"{backup.moment:%Y-%m-%d %H:%M:%S.%f}"
-    code, said = check("--copy", str(backup.base), "--wal", str(backup.wal), "--until", until, "--json")
+    options = ("--copy", str(backup.base), "--wal", str(backup.wal), "--until", until, "--json")
+    code, said = check(*options, TMPDIR=str(place))
     assert code == 0, said
     findings = found(said)
     assert re.search(r" UTC, [01] min before ", findings["age"]["what"])
     assert findings["restore"]["ok"]
     # The data, and the books.
     assert {"migrations", "webhook secrets", "wallets", "settlements"} <= set(findings)
-    assert not restored_places() - before
+    assert list(place.iterdir()) == []
 
 
 async def test_a_backup_that_is_old_or_was_tampered_with_fails(backup: Backup) -> None:

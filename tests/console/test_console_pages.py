@@ -124,6 +124,69 @@ async def test_a_held_inflow_that_is_converted_shows_the_rate_and_its_age(
     assert "1 EUR = 1.10 USD" in (await operator.get(f"/held/{reference}")).text
 
 
+@pytest.mark.parametrize("is_refund", [False, True], ids=["credit", "refund at today's rate"])
+async def test_an_amount_that_another_rate_makes_another_one_is_not_approved(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any, is_refund: bool
+) -> None:
+    await inflows.set_rate(Currency.EUR, Currency.USD, "1.10")
+    number = await inflows.number(Currency.EUR, Currency.USD)
+    name = {} if is_refund else {"payeeName": CLOSE}
+    reference = (await inflows.notified(credit(number, 100_00, **name)))["reference"]
+    if is_refund:
+        at, fields = f"/refunds/{inflows.shop.business_id}/{reference}", {"rate": "today", "amount": "10"}
+    else:
+        at, fields = f"/held/{reference}", {"what": "credit"}
+        shown = re.search(r'name="credit_version" value="(\d+)"', (await operator.get(at)).text)
+        assert shown is not None
+        fields["credit_version"] = shown[1]
+    answer = await operator.send(at, at=at, why="it is right", **fields)
+    assert answer.status_code == 303, answer.text[-1500:]
+    before = await admin.fetch("SELECT * FROM wallet")
+    await inflows.set_rate(Currency.EUR, Currency.USD, "3.00")
+    assert (await decide(approver, await open_approval(approver))).status_code == 409
+    assert await admin.fetch("SELECT * FROM wallet") == before
+
+
+async def test_a_price_keeps_the_tax_and_what_a_refund_gives_back_unless_it_is_said(
+    operator: SignedInStaff, approver: SignedInStaff, shop: Shop, admin: Any
+) -> None:
+    at = f"/merchants/{shop.business_id}"
+
+    async def price(**fields: str) -> tuple[int, str]:
+        said = {"what": "price", "currency": "NGN", "method": "card", "why": "agreed", **fields}
+        answer = await operator.send(f"{at}/propose", at=at, **said)
+        assert answer.status_code == 303, answer.text[-1500:]
+        assert (await decide(approver, await open_approval(approver))).status_code == 303
+        row = await admin.fetchrow(
+            "SELECT vat_basis_points, on_refund FROM fee_rule WHERE ended_at IS NULL AND business_id = $1",
+            shop.business_id,
+        )
+        return row["vat_basis_points"], row["on_refund"]
+
+    assert await price(percent="1.4", vat="5", on_refund="returned") == (500, "returned")
+    assert await price(percent="2") == (500, "returned")
+    assert await price(percent="2", vat="0", on_refund="kept") == (0, "kept")
+
+
+async def test_each_copy_of_a_line_is_explained_for_itself(operator: SignedInStaff, inflows: Inflows) -> None:
+    sent = credit(await inflows.number(), 50_00)
+    await inflows.notified(sent)
+    line = f"{sent['transactionId']},in,50.00,EUR,{inflows.now:%Y-%m-%d}"
+    token = (await operator.fields("/reconcile"))["token"]
+
+    async def upload(copies: int) -> str:
+        text = "\n".join(["transactionId,direction,amount,currency,bookedAt", *[line] * copies])
+        data, files = {"token": token, "rail": "sandbox"}, {"file": ("s.csv", text.encode(), "text/csv")}
+        return (await operator.client.post("/console/reconcile", data=data, files=files)).text
+
+    page = await upload(2)
+    ticked = html.unescape(page.split('name="break-1" value="')[1].split('"')[0])
+    data = {"token": token, "rail": "sandbox", "note": "Listed twice", "break-1": ticked}
+    assert (await operator.client.post("/console/reconcile/explain", data=data)).status_code == 303
+    assert "0 breaks, 1 explained" in await upload(2)
+    assert "3 breaks, 1 explained" in await upload(5)
+
+
 async def test_a_statement_is_uploaded_and_compared(operator: SignedInStaff, inflows: Inflows) -> None:
     sent = credit(await inflows.number(), 50_00)
     await inflows.notified(sent)
@@ -153,7 +216,17 @@ async def test_a_statement_is_uploaded_and_compared(operator: SignedInStaff, inf
         data = {"token": token, "rail": "sandbox", "note": "Fee of May", "break-1": ticked} | fields
         return (await operator.client.post("/console/reconcile/explain", data=data)).status_code
 
-    for bad in ({"note": " "}, {"note": "x" * 501}, {"rail": "other"}, {"break-1": "[]"}, {"break-1": "\x00"}):
+    for bad in (
+        {"note": " "},
+        {"note": "x" * 501},
+        {"rail": "other"},
+        {"break-1": "[]"},
+        {"break-1": "\x00"},
+        {"break-1": r'["missing","a\u0000b","x"]'},
+        {"break-1": '["edge","a","x"]'},
+        {"break-1": '["missing","","x"]'},
+        {"note": "4111 1111 1111 1111"},
+    ):
         assert await explain(**bad) in (400, 422), bad
     assert "Fee of May" not in (await operator.get("/reconcile")).text
     assert await explain() == 303

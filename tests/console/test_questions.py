@@ -9,6 +9,7 @@ import pytest
 
 from cli.operating import Operator
 from console.people import SignedInStaff
+from console.test_staff_approvals import decide, open_approval
 from dashboard.people import People
 from inflow import Inflows
 from tidegate.member.permission import Role
@@ -52,6 +53,26 @@ async def test_a_question_is_mailed_shown_and_answered_once(
     assert (await operator.send(f"{at}/ask", at=at, question="And the address?")).status_code == 303
     rows = await admin.fetch("SELECT action FROM audit WHERE subject = $1 ORDER BY id", at.rpartition("/")[2])
     assert [row["action"] for row in rows[1:]] == ["account.asked", "account.answered", "account.asked"]
+
+
+async def test_a_proposal_is_void_once_something_was_asked_or_answered(
+    operator: SignedInStaff, approver: SignedInStaff, people: People, inflows: Inflows, admin: Any
+) -> None:
+    at = f"/accounts/{await pending(inflows, admin)}"
+    await people.person(inflows.shop, Role.OWNER)
+    assert (await operator.send(f"{at}/propose", at=at, what="approve", why="all is there")).status_code == 303
+    approval = await open_approval(approver)
+    assert (await operator.send(f"{at}/ask", at=at, question="Who owns it?")).status_code == 303
+    assert "Who owns it?" in (await approver.get("/approvals")).text
+    assert (await decide(approver, approval)).status_code == 409
+    assert await admin.fetchval("SELECT status FROM virtual_account") == "pending"
+
+
+async def test_nobody_is_asked_where_nobody_can_answer(operator: SignedInStaff, inflows: Inflows, admin: Any) -> None:
+    at = f"/accounts/{await pending(inflows, admin)}"
+    answer = await operator.send(f"{at}/ask", at=at, question="Who owns it?")
+    assert (answer.status_code, "invite its owner first" in answer.text) == (409, True)
+    assert await admin.fetchval("SELECT count(*) FROM account_question") == 0
 
 
 async def test_nothing_is_asked_or_answered_after_the_decision(

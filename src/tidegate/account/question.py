@@ -10,7 +10,7 @@ from tidegate.account.model import Account, AccountStatus
 from tidegate.audit import store as audit
 from tidegate.audit.model import Actor
 from tidegate.core.card_number import contains_card_number
-from tidegate.core.errors import Conflict, Invalid, NotFound, Problem
+from tidegate.core.errors import Conflict, Invalid, Problem
 from tidegate.infra.db import Database, Tx
 from tidegate.mail import store as mail
 from tidegate.mail.model import Mail, one_line
@@ -19,6 +19,7 @@ from tidegate.member.permission import Permission, may
 from tidegate.merchant import store as merchant_store
 
 TEXT_CHARS_MAX = 500
+_ANSWER = Permission.REQUEST_ACCOUNT
 
 
 async def ask(db: Database, base_url: str, account_id: str, question: str, *, by: Actor, now: datetime) -> None:
@@ -42,31 +43,31 @@ async def answer(tx: Tx, account: Account, text: str, *, by: Actor, now: datetim
 
 
 async def _refuse_decided(tx: Tx, account: Account) -> None:
-    """By what it is now: it may have been decided on since it was shown."""
-    found = await store.find(tx, account.business_id, account.id)
-    if found is None:
-        raise NotFound(commands.NO_ACCOUNT)
-    if found.status is not AccountStatus.PENDING:
-        raise Conflict(f"this account is {found.status.value}: questions are asked and answered before the decision")
+    """By what it is now, and until the transaction ends: it may have been decided on since it was shown."""
+    status = await store.hold_status(tx, account.business_id, account.id)
+    if status is not AccountStatus.PENDING:
+        raise Conflict(f"this account is {status.value}: questions are asked and answered before the decision")
 
 
 async def _mail(tx: Tx, account: Account, question: str, base_url: str, *, now: datetime) -> None:
     business = await merchant_store.find_business(tx, account.business_id)
     assert business is not None
-    for one in await team_store.list_team(tx, account.business_id):
-        if may(one.role, Permission.REQUEST_ACCOUNT):
-            letter = Mail(
-                recipient=one.member.email,
-                subject=one_line(f"A question about the account of {account.holder}"),
-                paragraphs=(
-                    f"Before the {account.currency} account of {one_line(account.holder)} is opened for "
-                    f"{one_line(business.name)}, Tidegate asks:",
-                    question,
-                ),
-                link=("Answer it", f"{base_url}/dashboard/{business.code}/accounts/{account.id}"),
-                closing="The account waits until it is answered.",
-            )
-            await mail.insert(tx, account.business_id, letter, now=now)
+    asked = [one for one in await team_store.list_team(tx, account.business_id) if may(one.role, _ANSWER)]
+    if not asked:
+        raise Conflict("nobody of this merchant can answer; invite its owner first")
+    for one in asked:
+        letter = Mail(
+            recipient=one.member.email,
+            subject=one_line(f"A question about the account of {account.holder}"),
+            paragraphs=(
+                f"Before the {account.currency} account of {one_line(account.holder)} is opened for "
+                f"{one_line(business.name)}, Tidegate asks:",
+                question,
+            ),
+            link=("Answer it", f"{base_url}/dashboard/{business.code}/accounts/{account.id}"),
+            closing="The account waits until it is answered.",
+        )
+        await mail.insert(tx, account.business_id, letter, now=now)
 
 
 def _text(field: str, text: str) -> str:

@@ -70,6 +70,14 @@ async def find(tx: Tx, business_id: str, account_id: str) -> Account | None:
     return account_of(row) if row else None
 
 
+async def hold_status(tx: Tx, business_id: str, account_id: str) -> AccountStatus:
+    """It stays so until the transaction ends."""
+    found = await tx.fetchval(
+        "SELECT status FROM virtual_account WHERE business_id = $1 AND id = $2 FOR SHARE", business_id, account_id
+    )
+    return AccountStatus(found)
+
+
 async def find_unscoped(tx: Tx, account_id: str) -> Account | None:
     """For operators: by id alone, of any business. An id is 96 random bits."""
     row = await tx.fetchrow("SELECT * FROM virtual_account WHERE id = $1", account_id)

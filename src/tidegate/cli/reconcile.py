@@ -137,7 +137,8 @@ def _explained(made: Report, transactions: Sequence[str], note: str) -> Report:
     found = [one for one in made.breaks if report.identifier_of(one) in transactions]
     if unknown := set(transactions) - {report.identifier_of(one) for one in found}:
         fail(f"No break of this comparison has the transaction {', '.join(sorted(unknown))}.")
-    breaks = [explanation.break_of(one) for one in found]
+    named = zip(made.breaks, explanation.breaks_of(made.breaks), strict=True)
+    breaks = [about for one, about in named if report.identifier_of(one) in transactions]
 
     async def run(db: Database) -> list[Discrepancy]:
         await explanation.explain(db, made.rail, breaks, note, by=OPERATOR, now=SystemClock().now())

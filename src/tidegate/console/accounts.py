@@ -19,6 +19,7 @@ from tidegate.merchant import commands as merchants
 from tidegate.merchant.field import Remark
 from tidegate.staff import store as staff_store
 from tidegate.staff.permission import StaffPermission
+from tidegate.staff_approval import commands as staff_approvals
 from tidegate.staff_approval import subject_store
 
 PAGE = 100
@@ -36,6 +37,8 @@ PROPOSALS = {"approve": "account.approve", "reinstate": "account.reinstate"}
 @dataclass(frozen=True)
 class AccountPages:
     shell: ConsoleShell
+    # Where merchants' people sign in.
+    base_url: str
 
     async def show_list(self, visitor: ConsoleVisitor) -> Html:
         is_all = visitor.request.query.get("status") == "all"
@@ -59,6 +62,7 @@ class AccountPages:
         business = await merchants.get(self.shell.db, account.business_id)
         async with self.shell.db.connection() as tx:
             proposed = await approval_store.list_about(tx, account.business_id, account.id)
+            version = await staff_approvals.version_of(tx, "account.approve", account.business_id, account.id)
             stored = await document_store.list_of(tx, account.business_id, account.id)
             asked = await question_store.list_of(tx, account.business_id, account.id)
             staff = await staff_store.list_names(tx)
@@ -68,6 +72,7 @@ class AccountPages:
             visitor, "account.html", title=f"Account of {account.holder}", section="Accounts to approve", wrong=wrong,
             status=422 if isinstance(wrong, Invalid) else 409 if wrong else 200, account=account, business=business,
             proposed=proposed, stored=stored, asked=asked, staff=staff, is_asked=is_asked, word=word, tint=tint,
+            version=version,
             facts=kyc_facts(account),
             allowed={action.value for action in model.allowed(account)},
         )  # fmt: skip
@@ -103,7 +108,7 @@ class AccountPages:
         now = self.shell.clock.now_of(account.business_id)
         try:
             await question.ask(
-                self.shell.db, self.shell.sign_in.base_url, account.id, visitor.form.get("question", ""),
+                self.shell.db, self.base_url, account.id, visitor.form.get("question", ""),
                 by=visitor.by, now=now,
             )  # fmt: skip
         except (Invalid, Conflict) as wrong:

@@ -131,7 +131,8 @@ async def find_by_dispute(tx: Tx, sought: Sought) -> list[SearchResult]:
           JOIN business ON business.id = dispute.business_id
          WHERE dispute.id = $1 LIMIT $2
         """,
-        sought.text, FOUND_MAX,
+        # Lists show it behind the name of its rail.
+        sought.text.rpartition("/")[2], FOUND_MAX,
     )  # fmt: skip
     return [_result(row) for row in rows]
 

@@ -15,16 +15,18 @@ from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Refusal
 from tidegate.core.money import Money
 from tidegate.dashboard.inflow_pages import INFLOW_WORDS
-from tidegate.dashboard.paging import place_in, place_of
+from tidegate.dashboard.paging import number_in, place_in, place_of
 from tidegate.infra.page.response import Html
 from tidegate.merchant import commands as merchants
 from tidegate.rail.deps import PaymentDeps
 from tidegate.staff.permission import StaffPermission
+from tidegate.staff_approval import commands as staff_approvals
 from tidegate.staff_approval import subject_store
 
 PAGE = 100
 EARLIER = 20
-COMMANDS = {"credit": "inflow.credit", "return": "inflow.return"}
+CREDIT = "inflow.credit"
+COMMANDS = {"credit": CREDIT, "return": "inflow.return"}
 TOPIC = "inflow"
 
 
@@ -72,6 +74,7 @@ class HeldPages:
             found = await approval_store.list_about(tx, held.business_id, held.reference)
             proposed = await show_proposals(self.shell, visitor, tx, found)
             by = await decided_by(tx, held.business_id, TOPIC, held.reference)
+            credit_version = await staff_approvals.version_of(tx, CREDIT, held.business_id, held.reference)
             hold_ended = await review_store.is_hold_ended(tx, held.business_id, held.reference)
             earlier = await list_page(
                 tx, held.business_id, CollectionFilter(account_id=held.account_id), before_id=held.id, offset=0,
@@ -88,7 +91,7 @@ class HeldPages:
             is_held=held.status is CollectionStatus.PENDING, check=held.name_check, typed_name=marked(held),
             is_decidable=not any(not one.is_void for one in proposed), is_hold_ended=hold_ended,
             earlier=[(one, *INFLOW_WORDS[one.status]) for one in earlier if _is_of_payer(one, held)],
-            place=at, waiting=len(waiting),
+            place=at, waiting=len(waiting), credit_version=credit_version,
             following=_following(references, held.reference), **credit,
         )  # fmt: skip
 
@@ -110,9 +113,12 @@ class HeldPages:
         if command is None:
             raise NotFound(f"`what` is one of {', '.join(COMMANDS)}")
         try:
+            # Of a credit, the number that was shown is bound to the rate and the price too.
+            version = number_in(visitor.form.get("credit_version", "")) if command == CREDIT else None
             return await propose(
-                self.shell, visitor, command, held.business_id, held.reference, then=await self._next(held)
-            )
+                self.shell, visitor, command, held.business_id, held.reference, version=version,
+                then=await self._next(held),
+            )  # fmt: skip
         except (Invalid, ChangedElsewhere, Conflict) as wrong:
             return await self._page(visitor, await self._inflow(visitor), wrong)
 

@@ -13,7 +13,7 @@ from tidegate.console.accounts import reason_in
 from tidegate.console.proposing import propose
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Problem, Refusal
-from tidegate.core.fee import DEFAULT_FEE_RULES, fee_on
+from tidegate.core.fee import DEFAULT_FEE_RULES, FeeOnRefund, fee_on
 from tidegate.core.method import PRICED, priced_in
 from tidegate.core.money import Currency, Money
 from tidegate.dashboard.format import amount, percent
@@ -142,7 +142,7 @@ class MerchantPages:
                 case "reinstate":
                     return await self._change(visitor, business_id, SettingArguments(status="active"))
                 case "price":
-                    price = price_in(visitor)
+                    price = price_in(visitor, await commands.get(self.shell.db, business_id))
                     return await propose(
                         self.shell, visitor, "merchant.price", business_id, business_id, arguments=price
                     )
@@ -198,11 +198,13 @@ def limits_in(visitor: ConsoleVisitor) -> SettingArguments:
     return SettingArguments(rate_per_second=int(numbers[0]), rate_burst=int(numbers[1]))
 
 
-def price_in(visitor: ConsoleVisitor) -> PriceArguments:
+def price_in(visitor: ConsoleVisitor, business: Business) -> PriceArguments:
+    """VAT, and whether a refund gives the fee back, stay as they are where nothing is said."""
     form = visitor.form
     try:
         key = Currency(form.get("currency", "")), priced_in(form.get("method", ""))
-        usual = DEFAULT_FEE_RULES[key]
+        now = business.own_fee_rules.get(key, DEFAULT_FEE_RULES[key])
+        on_refund = FeeOnRefund(form["on_refund"]) if form.get("on_refund") else now.on_refund
     except (ValueError, KeyError):
         raise Invalid(Problem("method", "This method is not offered in this currency.")) from None
     fixed, cap = form.get("fixed", "") or "0", form.get("cap", "")
@@ -212,20 +214,21 @@ def price_in(visitor: ConsoleVisitor) -> PriceArguments:
         currency=key[0],
         method=form["method"],
         basis_points=_basis_points(form.get("percent", "")),
-        vat_basis_points=usual.vat_basis_points,
+        vat_basis_points=_basis_points(form["vat"], "vat") if form.get("vat") else now.vat_basis_points,
         fixed_minor=int(fixed),
         cap_minor=int(cap) if cap else None,
+        on_refund=on_refund,
     )
 
 
-def _basis_points(text: str) -> int:
+def _basis_points(text: str, field: str = "percent") -> int:
     try:
         percent = Decimal(text) if len(text) <= 6 else Decimal(-1)
     except InvalidOperation:
         percent = Decimal(-1)
     points = percent * 100
     if not 0 <= percent <= 100 or points != points.to_integral_value():
-        raise Invalid(Problem("percent", "Enter a percentage from 0 to 100 with at most two decimals."))
+        raise Invalid(Problem(field, "Enter a percentage from 0 to 100 with at most two decimals."))
     return int(points)
 
 

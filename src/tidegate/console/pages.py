@@ -62,7 +62,7 @@ class Console:
         )
         self.sign_in_pages = StaffSignInPages(self.shell)
         self.access = ConsoleAccess(urlsplit(settings.console_url).hostname, settings.console_networks)
-        accounts, merchants = AccountPages(self.shell), MerchantPages(self.shell, settings.base_url)
+        accounts, merchants = AccountPages(self.shell, settings.base_url), MerchantPages(self.shell, settings.base_url)
         self.table: list[ConsoleRoute] = [
             *Overview(self.shell).routes(),
             *ConsoleSearch(self.shell, payment_deps).routes(),

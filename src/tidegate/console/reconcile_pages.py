@@ -14,10 +14,10 @@ from tidegate.infra.page.response import Html
 from tidegate.rail.deps import PaymentDeps
 from tidegate.reconcile import commands, explanation, explanation_store, report, statement
 from tidegate.reconcile.explanation_store import ExplainedBreak
-from tidegate.reconcile.model import Discrepancy
 from tidegate.reconcile.report import Report
 from tidegate.staff import store as staff_store
 from tidegate.staff.permission import StaffPermission
+from tidegate.staff_approval import subject_store
 
 UPLOAD_BYTES_MAX = 10 * 1024 * 1024
 SLACK = timedelta(days=1)
@@ -40,14 +40,16 @@ class ReconcilePages:
     async def _page(self, visitor: ConsoleVisitor, wrong: Refusal | None = None, made: Report | None = None) -> Html:
         shown = [*made.breaks, *made.notices][:SHOWN_MAX] if made else []
         findings = [(one, report.identifier_of(one), report.moment_of(one), report.advice_on(one)) for one in shown]
-        open_ones = [_sent_as(one) for one in made.unexplained[:EXPLAINED_AT_ONCE]] if made else []
+        open_ones = _open_ones(made)[:EXPLAINED_AT_ONCE] if made else []
         async with self.shell.db.connection() as tx:
             notes = await explanation_store.list_newest(tx, limit=NOTES_SHOWN)
             staff = await staff_store.list_names(tx)
+            owners = {one.movement.business_id or "" for one in shown if one.movement}
+            names = await subject_store.names_of(tx, owners)
         return self.shell.page(
             visitor, "reconcile.html", title="Reconcile", section="Reconcile", rails=list(self.deps.rails),
             columns=statement.COLUMNS, made=made, findings=findings, wrong=wrong, status=422 if wrong else 200,
-            open_ones=open_ones, notes=notes, staff=staff,
+            open_ones=open_ones, notes=notes, staff=staff, names=names,
         )  # fmt: skip
 
     async def compare(self, visitor: ConsoleVisitor) -> Html:
@@ -97,9 +99,10 @@ class ReconcilePages:
         ]  # fmt: skip
 
 
-def _sent_as(finding: Discrepancy) -> str:
-    """As the form sends it back."""
-    return msgspec.json.encode(explanation.break_of(finding)).decode()
+def _open_ones(made: Report) -> list[str]:
+    """As the form sends them back."""
+    named = zip(made.breaks, explanation.breaks_of(made.breaks), strict=True)
+    return [msgspec.json.encode(about).decode() for one, about in named if one.explanation is None]
 
 
 def _break_in(text: str) -> ExplainedBreak:
@@ -107,6 +110,7 @@ def _break_in(text: str) -> ExplainedBreak:
         found = msgspec.json.decode(text, type=ExplainedBreak)
     except msgspec.DecodeError:
         raise Invalid(Problem("breaks", "Compare the statement again.")) from None
-    if len(found.transaction_id) > TRANSACTION_CHARS_MAX or len(found.sides) > SIDES_CHARS_MAX or "\0" in text:
+    is_sized = 0 < len(found.transaction_id) <= TRANSACTION_CHARS_MAX and len(found.sides) <= SIDES_CHARS_MAX
+    if not is_sized or not found.kind.is_break or not (found.transaction_id + found.sides).isprintable():
         raise Invalid(Problem("breaks", "Compare the statement again."))
     return found

@@ -401,7 +401,7 @@ CREATE TABLE break_note (
     note           text        NOT NULL,
     noted_by       text        NOT NULL,
     noted_at       timestamptz NOT NULL,
-    CONSTRAINT break_note_pk PRIMARY KEY (business_id, rail, kind, transaction_id),
+    CONSTRAINT break_note_pk PRIMARY KEY (business_id, rail, transaction_id, kind, sides),
     CONSTRAINT break_note_is_of_the_platform CHECK (business_id = '000000000000000000000000')
 );
 COMMENT ON TABLE break_note IS 'Why a rail''s statement and the books differ in one transaction, in the words of the operator. Under the platform''s own business.';
@@ -2117,6 +2117,16 @@ COMMENT ON FUNCTION find_inflow_account IS 'The virtual account that has or had 
 GRANT SELECT, INSERT, UPDATE ON collection, credit_reversal TO tidegate_app;
 GRANT SELECT ON collection_tally TO tidegate_app;
 GRANT SELECT, INSERT ON exchange_rate TO tidegate_app;
+
+CREATE FUNCTION worth_version(p_business_id text, p_base text, p_quote text) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN 1000 * coalesce((SELECT max(id) FROM exchange_rate
+                             WHERE base = p_base AND quote = p_quote
+                               AND business_id IN (p_business_id, '000000000000000000000000')), 0)
+           + (SELECT count(*) % 1000 FROM fee_rule WHERE business_id = p_business_id);
+END
+$$;
+COMMENT ON FUNCTION worth_version IS 'Another number whenever a rate between two currencies is set, or a price of the business: what an inflow would be worth in its wallet may then be another amount.';
 GRANT USAGE ON SEQUENCE collection_serial TO tidegate_app;
 
 

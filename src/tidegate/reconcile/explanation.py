@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -9,6 +10,7 @@ import msgspec
 
 from tidegate.audit import store as audit
 from tidegate.audit.model import Actor
+from tidegate.core.card_number import contains_card_number
 from tidegate.core.errors import Invalid, Problem
 from tidegate.core.ids import PLATFORM_BUSINESS_ID
 from tidegate.infra.db import Database, Tx
@@ -20,8 +22,15 @@ from tidegate.reconcile.model import Discrepancy
 NOTE_CHARS_MAX = 500
 
 
-def break_of(finding: Discrepancy) -> ExplainedBreak:
-    return ExplainedBreak(finding.kind, report.identifier_of(finding), sides_of(finding))
+def breaks_of(findings: Sequence[Discrepancy]) -> list[ExplainedBreak]:
+    """Of each; the second of two that are the same is another one."""
+    copies: Counter[ExplainedBreak] = Counter()
+    found = []
+    for finding in findings:
+        one = ExplainedBreak(finding.kind, report.identifier_of(finding), sides_of(finding))
+        copies[one] += 1
+        found.append(one if copies[one] == 1 else one._replace(sides=f"{one.sides}, number {copies[one]}"))
+    return found
 
 
 def sides_of(finding: Discrepancy) -> str:
@@ -43,10 +52,11 @@ async def add_to(tx: Tx, rail: str, findings: Sequence[Discrepancy]) -> list[Dis
     if not breaks:
         return list(findings)
     known = await store.list_of(tx, rail, sorted({report.identifier_of(finding) for finding in breaks}))
-    return [
-        msgspec.structs.replace(finding, explanation=known.get(break_of(finding))) if finding.kind.is_break else finding
-        for finding in findings
+    explained = [
+        msgspec.structs.replace(finding, explanation=known.get(one))
+        for finding, one in zip(breaks, breaks_of(breaks), strict=True)
     ]
+    return explained + [finding for finding in findings if not finding.kind.is_break]
 
 
 async def explain(
@@ -54,8 +64,10 @@ async def explain(
 ) -> None:
     """Moves no money and books nothing."""
     note = " ".join(note.split())
-    if not 0 < len(note) <= NOTE_CHARS_MAX:
-        raise Invalid(Problem("note", f"Say why, in at most {NOTE_CHARS_MAX} characters."))
+    if not 0 < len(note) <= NOTE_CHARS_MAX or not note.isprintable():
+        raise Invalid(Problem("note", f"Say why, in plain text of at most {NOTE_CHARS_MAX} characters."))
+    if contains_card_number(note):
+        raise Invalid(Problem("note", "The note looks like a card number; never write card data here."))
     if not breaks:
         raise Invalid(Problem("breaks", "Choose at least one of the differences."))
     async with db.transaction() as tx:

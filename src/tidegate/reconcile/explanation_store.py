@@ -32,7 +32,7 @@ async def insert(tx: Tx, rail: str, about: ExplainedBreak, note: str, *, by: str
         INSERT INTO break_note (business_id, rail, kind, transaction_id, sides, note, noted_by, noted_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
             ON CONFLICT ON CONSTRAINT break_note_pk DO UPDATE
-           SET sides = excluded.sides, note = excluded.note, noted_by = excluded.noted_by, noted_at = excluded.noted_at
+           SET note = excluded.note, noted_by = excluded.noted_by, noted_at = excluded.noted_at
         """,
         PLATFORM_BUSINESS_ID, rail, about.kind.value, about.transaction_id, about.sides, note, by, now,
     )  # fmt: skip

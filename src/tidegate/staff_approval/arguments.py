@@ -162,7 +162,8 @@ def fee_words(rule: FeeRule | PriceArguments, currency: Currency) -> str:
     fixed = f" + {Money(rule.fixed_minor, currency)}" if rule.fixed_minor else ""
     cap = f", at most {Money(rule.cap_minor, currency)}" if rule.cap_minor is not None else ""
     returned = ", given back with a refund" if rule.on_refund is FeeOnRefund.RETURNED else ""
-    return f"{percent_of(rule.basis_points)}{fixed}{cap}{returned}"
+    vat = f", VAT {percent_of(rule.vat_basis_points)}" if rule.vat_basis_points else ", no VAT"
+    return f"{percent_of(rule.basis_points)}{fixed}{cap}{vat}{returned}"
 
 
 def setting_words(wanted: SettingArguments) -> str:

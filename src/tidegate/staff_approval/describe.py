@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
+from tidegate.account import question_store
 from tidegate.account import store as account_store
 from tidegate.bank_file import payout_store
 from tidegate.collection import review, review_store
@@ -211,6 +212,11 @@ async def account(look: ProposalLook, _: Any) -> list[ProposalFact]:
         ProposalFact("Holder", found.holder),
         ProposalFact("Kind", f"{found.account_type.value}, {found.currency} settled in {found.settlement_currency}"),
         ProposalFact("Now", "suspended" if found.is_suspended else found.status.value),
+        *(
+            ProposalFact("Not answered", one.question)
+            for one in await question_store.list_of(look.tx, look.business_id, look.subject)
+            if one.answer is None
+        ),
     ]
 
 

@@ -16,10 +16,29 @@ async def version_of_inflow(tx: Tx, business_id: str, reference: str) -> int | N
     return found
 
 
-async def version_of_account(tx: Tx, business_id: str, account_id: str) -> int | None:
+async def version_of_credit(tx: Tx, business_id: str, reference: str) -> int | None:
+    """With the rate and the price, on which the credited amount depends."""
     found: int | None = await tx.fetchval(
-        "SELECT version FROM virtual_account WHERE business_id = $1 AND id = $2", business_id, account_id
-    )
+        """
+        SELECT version + 1000000 * worth_version(business_id, source_currency, destination_currency)
+          FROM collection WHERE business_id = $1 AND reference = $2
+        """,
+        business_id, reference,
+    )  # fmt: skip
+    return found
+
+
+async def version_of_account(tx: Tx, business_id: str, account_id: str) -> int | None:
+    """With its documents, and the questions about it."""
+    found: int | None = await tx.fetchval(
+        """
+        SELECT version + (SELECT count(*) FROM account_document WHERE business_id = $1 AND account_id = $2)
+                       + (SELECT count(*) + count(answer) FROM account_question
+                           WHERE business_id = $1 AND account_id = $2)
+          FROM virtual_account WHERE business_id = $1 AND id = $2
+        """,
+        business_id, account_id,
+    )  # fmt: skip
     return found
 
 
@@ -50,12 +69,15 @@ async def version_of_rates(tx: Tx, business_id: str, _source: str) -> int | None
 
 
 async def version_of_refundable(tx: Tx, business_id: str, reference: str) -> int | None:
-    """Of a payment or an inflow."""
+    """Of a payment or an inflow; of one that was converted, with the rate of today."""
     found: int | None = await tx.fetchval(
         """
         SELECT version FROM payment WHERE business_id = $1 AND (reference = $2 OR pay_code = $2)
          UNION ALL
-        SELECT version FROM collection WHERE business_id = $1 AND reference = $2
+        SELECT version + CASE WHEN source_currency <> destination_currency
+                              THEN 1000000 * worth_version(business_id, source_currency, destination_currency)
+                              ELSE 0 END
+          FROM collection WHERE business_id = $1 AND reference = $2
          LIMIT 1
         """,
         business_id, reference,

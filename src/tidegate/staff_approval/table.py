@@ -46,7 +46,7 @@ def _staff_page(_: ApprovalRequest) -> str:
 
 STAFF_COMMANDS: dict[str, StaffCommand] = {
     "inflow.credit": StaffCommand(
-        NoArguments, store.version_of_inflow, money.credit, lambda _: "Credit a held inflow", describe.inflow,
+        NoArguments, store.version_of_credit, money.credit, lambda _: "Credit a held inflow", describe.inflow,
         _inflow_page,
         check=check.credit, topic="inflow",
     ),
