@@ -70,6 +70,14 @@ async def paid(new_checkout: MakeCheckout) -> Checkout:
     return checkout
 
 
+async def test_a_mistyped_amount_refunds_nothing(paid: Checkout, admin: Any) -> None:
+    for name, told in (("ammount", "ammount"), ("Amount", "Amount"), ("4111111111111111", "•" * 16)):
+        mistyped: dict[str, Any] = {name: 40}
+        await assert_refused(admin, ask(paid, **mistyped), 422, INVALID, field=told)
+    # Beside an amount they are ignored, as everywhere.
+    assert (await refund(paid, amount=40, ammount=50))["amountRequested"] == 40
+
+
 async def test_a_refund_debits_at_once_and_arrives_later(paid: Checkout, admin: Any) -> None:
     begun = await refund(paid, amount=40.5, reason="sold out", note="cart 7")
     assert (begun["refundStatus"], begun["amountRefunded"], begun["completedAt"]) == ("processing", 40.5, None)

@@ -1744,7 +1744,7 @@ export interface RefundsListParams {
 export interface RefundsCreateParams {
   /** Your reference, a pay code, or the reference of a collection. */
   transReference: string;
-  /** By default the excess of an overpayment, otherwise all that remains. */
+  /** By default the excess of an overpayment, otherwise all that remains; an unknown field is then refused, since it may be a mistyped amount. */
   amount?: number;
   /** If given, it must be the currency received. */
   currency?: Currency | null;

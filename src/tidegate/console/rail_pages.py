@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal, InvalidOperation
@@ -43,6 +44,8 @@ SOURCE_CHARS_MAX = 40
 RATE_CHARS_MAX = 30
 # A rate that is further off than this from the last one is typed twice.
 OFF_MAX = Decimal("0.1")
+# Not 1e3 or 1_000, which are read wrongly.
+_PLAIN = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
 @dataclass(frozen=True)
@@ -237,7 +240,7 @@ def rate_in(visitor: ConsoleVisitor) -> RateArguments:
 
 def _decimal(text: str, field: str, check: type[RateNumber] | type[SpreadPercent]) -> Decimal:
     try:
-        number = Decimal(text) if len(text) <= RATE_CHARS_MAX else Decimal("NaN")
+        number = Decimal(text) if len(text) <= RATE_CHARS_MAX and _PLAIN.fullmatch(text) else Decimal("NaN")
         return Decimal(check.parse(number))
     except InvalidOperation:
         raise Invalid(Problem(field, f"The {field} must be a number such as 1652.5.")) from None

@@ -105,8 +105,16 @@ class Shell:
         for each in sent:
             needs += [variable for variable in self._used_by(each.operation) if variable not in sets]
             sets += [*self._chosen_by(each.operation), *each.kept]
+        needed = tuple(dict.fromkeys(needs))
         commands = "\n\n".join(self._command(each) for each in sent)
-        return Example(commands, tuple(dict.fromkeys(needs)), tuple(dict.fromkeys(sets)))
+        notes = "".join(self._note(variable) for variable in needed)
+        return Example(notes + commands, needed, tuple(dict.fromkeys(sets)))
+
+    def _note(self, variable: Variable) -> str:
+        """Where a value comes from that the example does not make itself."""
+        maker = self._operations[variable.maker].summary
+        what = f"the {variable.field} that “{maker}” answers" if variable.field else f"as you sent it to “{maker}”"
+        return f"# Set {variable.name} first: {what}.\n"
 
     def steps_of(self, operation: Operation) -> tuple[Step, ...]:
         """All or none: live mode lacks the sandbox's operations, and the other steps alone prepare nothing."""

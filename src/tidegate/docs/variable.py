@@ -38,7 +38,11 @@ def variables_of(operations: Sequence[Operation]) -> list[Variable]:
         makers = [
             *((name, value, _maker(value, operations)) for name, value in _parameters(operation)),
             *((name, value, _filter_maker(value, operations)) for name, value in _filters(operation)),
-            *((name, value, _answerer(name, value, operations[:index])) for name, value in _sent_by(operation)),
+            *(
+                (name, value, _answerer(name, value, operations[:index]))
+                for name, value in _sent_by(operation)
+                if name not in _listed_in(operation.request)
+            ),
             *((name, value, _answerer(name, value, operations[:index])) for name, value in _sent_before(operation)),
         ]
         for name, value, maker in makers:
@@ -88,14 +92,15 @@ def _parameters(operation: Operation) -> Iterator[tuple[str, str]]:
 
 
 def _filters(operation: Operation) -> Iterator[tuple[str, str]]:
-    listed = {one.encode_name for one in msgspec.structs.fields(operation.query or _NoQuery) if _is_listed(one.type)}
+    listed = _listed_in(operation.query)
     for name, value in operation.query_example.items():
         if isinstance(value, str) and name not in listed:
             yield name, value
 
 
-class _NoQuery(msgspec.Struct):
-    pass
+def _listed_in(kind: type[msgspec.Struct] | None) -> set[str]:
+    """The names of its fields that have a value of an enumeration."""
+    return {one.encode_name for one in msgspec.structs.fields(kind) if _is_listed(one.type)} if kind else set()
 
 
 def _is_listed(kind: Any) -> bool:

@@ -28,7 +28,8 @@ class RefundApi:
     public_ids: PublicIds
 
     async def create(self, call: Call) -> Answer:
-        request = read(call.json(), wire.CreateRefund)
+        value = call.json()
+        request = read(value, wire.CreateRefund, partial(wire.problems_without_amount, value=value))
         business_id = call.caller.business.id
         now = self.clock.now_of(business_id)
         refuse_other_business(call.caller, request.business)

@@ -15,6 +15,7 @@ from tidegate.infra.http.cursor import Cursor
 from tidegate.infra.http.operation import Timestamp, meanings
 from tidegate.infra.http.paging import PER_PAGE, PerPage
 from tidegate.infra.http.query import Moment, period_problems
+from tidegate.infra.http.strict_json import shown
 from tidegate.infra.timestamp import to_iso
 from tidegate.merchant.field import Remark
 from tidegate.refund.field import RefundAmount
@@ -36,7 +37,11 @@ class CreateRefund(msgspec.Struct, kw_only=True, rename="camel"):
     # Absent, never null: a client that has lost its number must not refund everything.
     amount: (
         Annotated[
-            RefundAmount, Meta(description="By default the excess of an overpayment, otherwise all that remains.")
+            RefundAmount,
+            Meta(
+                description="By default the excess of an overpayment, otherwise all that remains; an unknown field is "
+                "then refused, since it may be a mistyped amount."
+            ),
         ]
         | UnsetType
     ) = UNSET
@@ -44,6 +49,16 @@ class CreateRefund(msgspec.Struct, kw_only=True, rename="camel"):
     reason: Annotated[Remark | None, Meta(description="Shown to your customer.")] = None
     note: Annotated[Remark | None, Meta(description="Not shown to your customer.")] = None
     business: Annotated[OwnBusinessId | None, Meta(description="Your business's id, if you name it.")] = None
+
+
+_FIELDS = frozenset(field.encode_name for field in msgspec.structs.fields(CreateRefund))
+
+
+def problems_without_amount(_fields: Mapping[str, Any], *, value: Any) -> Iterator[Problem]:
+    """Elsewhere unknown fields are ignored; here a mistyped `amount` would refund everything."""
+    if isinstance(value, dict) and "amount" not in value:
+        for name in value.keys() - _FIELDS:
+            yield Problem(shown(name), "is not a field of a refund; give `amount`, or leave this out to refund all")
 
 
 def refund_request_from(request: CreateRefund) -> RefundRequest:

@@ -1642,7 +1642,8 @@ class Refunds:
 
         Args:
             trans_reference: Your reference, a pay code, or the reference of a collection.
-            amount: By default the excess of an overpayment, otherwise all that remains.
+            amount: By default the excess of an overpayment, otherwise all that remains; an unknown field is then
+              refused, since it may be a mistyped amount.
             currency: If given, it must be the currency received.
             reason: Shown to your customer.
             note: Not shown to your customer.
