@@ -285,7 +285,7 @@ def record_of(account: Account, business: Business, *, now: datetime) -> Account
         means_of_id=_documents(account, DocumentType.MEANS_OF_ID),
         bank_statement=_documents(account, DocumentType.BANK_STATEMENT),
         utility_bill=_documents(account, DocumentType.UTILITY_BILL),
-        checklist=_checklist(account),
+        checklist=checklist_of(account),
         metadata=msgspec.Raw((account.metadata or "null").encode()),
         created_at=to_iso(account.created_at),
         updated_at=to_iso(account.updated_at),
@@ -326,7 +326,7 @@ def _documents(account: Account, wanted: DocumentType) -> list[DocumentRecord]:
     return [DocumentRecord(name=one.name, url=one.url) for one in account.documents if one.type is wanted]
 
 
-def _checklist(account: Account) -> dict[str, bool]:
+def checklist_of(account: Account) -> dict[str, bool]:
     """Which of the usual documents were given."""
     given = {document.type for document in account.documents}
     wanted = (DocumentType.MEANS_OF_ID, DocumentType.BANK_STATEMENT, DocumentType.UTILITY_BILL)

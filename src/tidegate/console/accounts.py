@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import msgspec
 
 from tidegate.account import commands, document_store, model, question, question_store, store
-from tidegate.account.model import Account, AccountAction, AccountStatus
+from tidegate.account.model import Account, AccountAction, AccountStatus, DocumentType
+from tidegate.account.wire import checklist_of
 from tidegate.approval import store as approval_store
-from tidegate.console.proposing import propose
+from tidegate.console.proposing import propose, show_proposals
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, IllegalTransition, Invalid, NotFound, Problem, Refusal
 from tidegate.infra.page.response import Html
@@ -61,7 +62,8 @@ class AccountPages:
         account = await commands.get_unscoped(self.shell.db, visitor.request.path["account"])
         business = await merchants.get(self.shell.db, account.business_id)
         async with self.shell.db.connection() as tx:
-            proposed = await approval_store.list_about(tx, account.business_id, account.id)
+            found = await approval_store.list_about(tx, account.business_id, account.id)
+            proposed = await show_proposals(self.shell, visitor, tx, found)
             version = await staff_approvals.version_of(tx, "account.approve", account.business_id, account.id)
             stored = await document_store.list_of(tx, account.business_id, account.id)
             asked = await question_store.list_of(tx, account.business_id, account.id)
@@ -73,7 +75,8 @@ class AccountPages:
             status=422 if isinstance(wrong, Invalid) else 409 if wrong else 200, account=account, business=business,
             proposed=proposed, stored=stored, asked=asked, staff=staff, is_asked=is_asked, word=word, tint=tint,
             version=version,
-            facts=kyc_facts(account),
+            facts=kyc_facts(account), checklist=_checklist(account),
+            is_decidable=not any(not one.is_void for one in proposed),
             allowed={action.value for action in model.allowed(account)},
         )  # fmt: skip
 
@@ -141,6 +144,11 @@ def state_words(account: Account, *, is_asked: bool = False) -> tuple[str, str]:
     if is_asked and account.status is AccountStatus.PENDING:
         return "Asked, not answered", ""
     return ("Suspended", "bad") if account.is_suspended else _STATES[account.status]
+
+
+def _checklist(account: Account) -> list[tuple[str, bool]]:
+    """The usual documents, and whether an address of each was given."""
+    return [(DocumentType(name).meaning.rstrip("."), is_given) for name, is_given in checklist_of(account).items()]
 
 
 def kyc_facts(account: Account) -> list[tuple[str, str]]:
