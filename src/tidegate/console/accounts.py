@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import msgspec
 
 from tidegate.account import commands, document_store, model, question, question_store, store
-from tidegate.account.model import Account, AccountAction, AccountStatus, DocumentType
+from tidegate.account.model import Account, AccountAction, AccountStatus
 from tidegate.account.wire import checklist_of
 from tidegate.approval import store as approval_store
 from tidegate.console.proposing import propose, show_proposals
@@ -148,7 +148,7 @@ def state_words(account: Account, *, is_asked: bool = False) -> tuple[str, str]:
 
 def _checklist(account: Account) -> list[tuple[str, bool]]:
     """The usual documents, and whether an address of each was given."""
-    return [(DocumentType(name).meaning.rstrip("."), is_given) for name, is_given in checklist_of(account).items()]
+    return [(_words(name).capitalize(), is_given) for name, is_given in checklist_of(account).items()]
 
 
 def kyc_facts(account: Account) -> list[tuple[str, str]]:
