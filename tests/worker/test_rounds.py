@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from tidegate import worker
 from tidegate.audit.model import OPERATOR
@@ -13,6 +14,7 @@ from tidegate.core.clock import Clock, SettableClock
 from tidegate.core.errors import NotFound, Unavailable
 from tidegate.core.method import MethodNames
 from tidegate.core.public_id import PublicIds
+from tidegate.infra import job_round
 from tidegate.infra.db import Database
 from tidegate.infra.job_round import JobRounds
 from tidegate.infra.leased_work import RoundResult
@@ -55,7 +57,7 @@ async def test_the_last_round_of_each_job_is_told_and_run_at_once_when_asked(db:
     async def rare(_: PaymentDeps, clock: Clock) -> RoundResult:
         began.put_nowait(number := next(numbers))
         if number == 2:
-            raise RuntimeError("a broken round")
+            raise RuntimeError("a broken\0 round")
         return RoundResult()
 
     rounds = JobRounds()
@@ -74,8 +76,28 @@ async def test_the_last_round_of_each_job_is_told_and_run_at_once_when_asked(db:
         assert await began.get() == 2
         await rounds.write(db)
         row = await admin.fetchrow("SELECT * FROM job_round")
-        assert (row["failed"], row["error"]) == (1, "RuntimeError: a broken round")
+        assert (row["failed"], row["error"]) == (1, r"RuntimeError: a broken\u0000 round")
         assert row["ended_at"] > row["wanted_at"]
     finally:
         task.cancel()
         await asyncio.wait([task])
+
+
+async def test_what_is_wrong_with_telling_of_rounds_does_not_end_the_worker(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: asyncio.Queue[bool] = asyncio.Queue()
+
+    async def broken(self: JobRounds, db: Database) -> None:
+        written.put_nowait(True)
+        raise RuntimeError("no such table")
+
+    monkeypatch.setattr(JobRounds, "write", broken)
+    monkeypatch.setattr(job_round, "WRITE_EVERY_S", 0.001)
+    task = asyncio.create_task(worker.run(deps_on(db), SettableClock(datetime(2026, 11, 15, tzinfo=UTC)), Meter(), ()))
+    with capture_logs():
+        for _ in range(3):
+            await written.get()
+    assert not task.done()
+    task.cancel()
+    await asyncio.wait([task])

@@ -134,11 +134,9 @@ def _compare(
 
 @reports_errors
 def _explained(made: Report, transactions: Sequence[str], note: str) -> Report:
-    found = [one for one in made.breaks if report.identifier_of(one) in transactions]
-    if unknown := set(transactions) - {report.identifier_of(one) for one in found}:
+    if unknown := set(transactions) - {report.identifier_of(one) for one in made.breaks}:
         fail(f"No break of this comparison has the transaction {', '.join(sorted(unknown))}.")
-    named = zip(made.breaks, explanation.breaks_of(made.breaks), strict=True)
-    breaks = [about for one, about in named if report.identifier_of(one) in transactions]
+    breaks = [one for _, one in explanation.named_breaks(made.findings) if one.transaction_id in transactions]
 
     async def run(db: Database) -> list[Discrepancy]:
         await explanation.explain(db, made.rail, breaks, note, by=OPERATOR, now=SystemClock().now())

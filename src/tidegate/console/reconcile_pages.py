@@ -100,8 +100,8 @@ class ReconcilePages:
 
 
 def _open_ones(made: Report) -> list[str]:
-    """As the form sends them back."""
-    named = zip(made.breaks, explanation.breaks_of(made.breaks), strict=True)
+    """As the form sends them back, in the order of `unexplained`."""
+    named = explanation.named_breaks(made.findings)
     return [msgspec.json.encode(about).decode() for one, about in named if one.explanation is None]
 
 

@@ -6,11 +6,16 @@ import asyncio
 from contextlib import suppress
 from datetime import datetime
 
+import structlog
+
 from tidegate.core.clock import SystemClock
 from tidegate.core.errors import Unavailable
+from tidegate.core.visible import visible
 from tidegate.infra import job_round_store as store
 from tidegate.infra.db import Database
 from tidegate.infra.job_round_store import JobRound
+
+log = structlog.get_logger("worker")
 
 WRITE_EVERY_S = 5.0
 ERROR_CHARS_MAX = 500
@@ -28,7 +33,7 @@ class JobRounds:
     ) -> None:
         """A round has ended; with an error it failed as a whole."""
         now, before = self._clock.now(), self._unwritten.get(job)
-        last_error = error[:ERROR_CHARS_MAX] if error is not None else before and before.error
+        last_error = visible(error)[:ERROR_CHARS_MAX] if error is not None else before and before.error
         failed_at = now if error is not None else before and before.failed_at
         self._ended_at[job] = now
         self._unwritten[job] = JobRound(
@@ -57,7 +62,11 @@ class JobRounds:
     async def follow(self, db: Database) -> None:
         """Until cancelled."""
         while True:
-            # While the database is away, no round is told of.
-            with suppress(Unavailable):
+            try:
                 await self.write(db)
+            except Unavailable:
+                pass  # While the database is away, no round is told of.
+            except Exception:
+                # The jobs go on, whatever is wrong with what is told of them.
+                log.exception("rounds not written")
             await asyncio.sleep(WRITE_EVERY_S)

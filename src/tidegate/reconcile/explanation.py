@@ -22,14 +22,16 @@ from tidegate.reconcile.model import Discrepancy
 NOTE_CHARS_MAX = 500
 
 
-def breaks_of(findings: Sequence[Discrepancy]) -> list[ExplainedBreak]:
-    """Of each; the second of two that are the same is another one."""
+def named_breaks(findings: Sequence[Discrepancy]) -> list[tuple[Discrepancy, ExplainedBreak]]:
+    """In the order of the comparison, since the second of two that are the same is another one."""
     copies: Counter[ExplainedBreak] = Counter()
     found = []
     for finding in findings:
-        one = ExplainedBreak(finding.kind, report.identifier_of(finding), sides_of(finding))
-        copies[one] += 1
-        found.append(one if copies[one] == 1 else one._replace(sides=f"{one.sides}, number {copies[one]}"))
+        if finding.kind.is_break:
+            one = ExplainedBreak(finding.kind, report.identifier_of(finding), sides_of(finding))
+            copies[one] += 1
+            is_first = copies[one] == 1
+            found.append((finding, one if is_first else one._replace(sides=f"{one.sides}, number {copies[one]}")))
     return found
 
 
@@ -48,14 +50,11 @@ def sides_of(finding: Discrepancy) -> str:
 
 async def add_to(tx: Tx, rail: str, findings: Sequence[Discrepancy]) -> list[Discrepancy]:
     """The findings, with what explains each."""
-    breaks = [finding for finding in findings if finding.kind.is_break]
-    if not breaks:
+    named = named_breaks(findings)
+    if not named:
         return list(findings)
-    known = await store.list_of(tx, rail, sorted({report.identifier_of(finding) for finding in breaks}))
-    explained = [
-        msgspec.structs.replace(finding, explanation=known.get(one))
-        for finding, one in zip(breaks, breaks_of(breaks), strict=True)
-    ]
+    known = await store.list_of(tx, rail, sorted({one.transaction_id for _, one in named}))
+    explained = [msgspec.structs.replace(finding, explanation=known.get(one)) for finding, one in named]
     return explained + [finding for finding in findings if not finding.kind.is_break]
 
 
