@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
+from typing import NamedTuple
 
 import msgspec
 
@@ -107,85 +109,80 @@ _STATEMENT_OF = {
 
 
 async def total(tx: Tx, business_id: str, wanted: CollectionFilter) -> int:
-    """Exact. Whole days come from the tally; only the parts of the first and last day are counted."""
+    """Exact. Whole days come from the tally. Where a range begins or ends within a day, the shorter side of that
+    moment is counted, and added to the tally or taken from it."""
     if wanted.reference is not None:
         return len(await list_page(tx, business_id, wanted, before_id=None, offset=0, limit=1))
-    if wanted.start is None and wanted.end is None:
-        return await _tallied(tx, business_id, wanted, None, None)
-    start = wanted.start or _YEAR_2020
-    end = wanted.end or _FAR_AWAY
-    first_whole, last_whole = _day_from(start), end.date()
-    if first_whole >= last_whole:
-        return await _counted(tx, business_id, wanted, start, end)
-    whole = await _tallied(tx, business_id, wanted, first_whole, last_whole)
-    before = await _counted(tx, business_id, wanted, start, _midnight(first_whole))
-    after = await _counted(tx, business_id, wanted, _midnight(last_whole), end)
-    return before + whole + after
-
-
-def _day_from(moment: datetime) -> date:
-    """The first whole day from that moment on."""
-    return moment.date() if moment.time() == time() else moment.date() + _DAY
-
-
-def _midnight(day: date) -> datetime:
-    return datetime.combine(day, time(), UTC)
-
-
-async def _tallied(tx: Tx, business_id: str, wanted: CollectionFilter, start: date | None, end: date | None) -> int:
-    """From `start` up to `end`, which is not included; without them, of all days."""
+    days = _ALL_DAYS if wanted.start is None and wanted.end is None else _days(wanted)
+    signs, starts, ends = zip(*days.parts, strict=True) if days.parts else ((), (), ())
     return int(
         await tx.fetchval(
-            """
-            SELECT coalesce(sum(count), 0) FROM collection_tally
-             WHERE business_id = $1 AND account_id = $2 AND ($3::text IS NULL OR destination_currency = $3)
-               AND ($4::text IS NULL OR status = $4)
-               AND day >= coalesce($5::date, '-infinity') AND day <= coalesce($6::date - 1, '-infinity')
-            """,
-            business_id, wanted.account_id or "", wanted.destination_currency, wanted.status, start, end,
+            _TOTAL, business_id, wanted.account_id, wanted.destination_currency, wanted.status, days.first, days.last,
+            signs, [first_id_of(start) for start in starts], [first_id_of(end) for end in ends],
         )
     )  # fmt: skip
 
 
-async def _counted(tx: Tx, business_id: str, wanted: CollectionFilter, start: datetime, end: datetime) -> int:
+class _Part(NamedTuple):
+    """To be counted one by one, and added or taken off."""
+
+    sign: int
+    start: datetime
+    end: datetime
+
+
+class _Days(NamedTuple):
+    """Days of the tally, both included, and what is to be counted besides."""
+
+    first: date
+    last: date
+    parts: Sequence[_Part] = ()
+
+
+# The tally's own row for all of them, which asyncpg knows as this date.
+_ALL_DAYS = _Days(date.min, date.min)
+_NO_DAYS = (date.max, date.min + _DAY)
+
+
+def _days(wanted: CollectionFilter) -> _Days:
+    start, end = wanted.start or _YEAR_2020, wanted.end or _FAR_AWAY
     if start >= end:
-        return 0
-    return int(
-        await tx.fetchval(
-            _COUNT_OF[_counted_along(wanted)], business_id, wanted.account_id, wanted.destination_currency,
-            wanted.status, first_id_of(start), first_id_of(end),
-        )
-    )  # fmt: skip
+        return _Days(*_NO_DAYS)
+    if end - start <= _DAY:
+        return _Days(*_NO_DAYS, [_Part(1, start, end)])
+    first, after = _nearest_midnight(start), _nearest_midnight(end)
+    parts = [
+        _Part(1, start, first) if start < first else _Part(-1, first, start),
+        _Part(1, after, end) if after < end else _Part(-1, end, after),
+    ]
+    return _Days(first.date(), after.date() - _DAY, [part for part in parts if part.start < part.end])
 
 
-def _counted_along(wanted: CollectionFilter) -> str:
-    """The statement whose index covers the filter, so that no row is read."""
-    if wanted.status is not None or (wanted.account_id is not None and wanted.destination_currency is not None):
-        return "rows"
-    if wanted.account_id is not None:
-        return "account"
-    return "currency" if wanted.destination_currency is not None else "time"
+def _nearest_midnight(moment: datetime) -> datetime:
+    return datetime.combine((moment.astimezone(UTC) + _DAY / 2).date(), time(), UTC)
 
 
-_COUNT_OF = {
-    "account": """
-        SELECT count(*) FROM collection
-         WHERE business_id = $1 AND account_id = $2::text AND id >= $5 AND id < $6
-           AND $3::text IS NULL AND $4::text IS NULL
-    """,
-    "currency": """
-        SELECT count(*) FROM collection
-         WHERE business_id = $1 AND destination_currency = $3::text AND id >= $5 AND id < $6
-           AND $2::text IS NULL AND $4::text IS NULL
-    """,
-    "time": """
-        SELECT count(*) FROM collection
-         WHERE business_id = $1 AND id >= $5 AND id < $6
-           AND $2::text IS NULL AND $3::text IS NULL AND $4::text IS NULL
-    """,
-    "rows": """
-        SELECT count(*) FROM collection
-         WHERE business_id = $1 AND id >= $5 AND id < $6 AND ($2::text IS NULL OR account_id = $2)
-           AND ($3::text IS NULL OR destination_currency = $3) AND ($4::text IS NULL OR status = $4)
-    """,
-}
+# One statement, so that tally and counts are of the same moment. Each count goes along an index that covers it.
+_TOTAL = """
+    SELECT (SELECT coalesce(sum(count), 0) FROM collection_tally
+             WHERE business_id = $1 AND account_id = coalesce($2::text, '')
+               AND ($3::text IS NULL OR destination_currency = $3) AND ($4::text IS NULL OR status = $4)
+               AND day >= $5 AND day <= $6)
+           + coalesce(sum(part.sign * CASE
+               WHEN $4 IS NOT NULL OR ($2 IS NOT NULL AND $3 IS NOT NULL) THEN (
+                   SELECT count(*) FROM collection
+                    WHERE business_id = $1 AND id >= part.first AND id < part.after
+                      AND ($2 IS NULL OR account_id = $2) AND ($3 IS NULL OR destination_currency = $3)
+                      AND ($4 IS NULL OR status = $4))
+               WHEN $2 IS NOT NULL THEN (
+                   SELECT count(*) FROM collection
+                    WHERE business_id = $1 AND account_id = $2 AND id >= part.first AND id < part.after)
+               WHEN $3 IS NOT NULL THEN (
+                   SELECT count(*) FROM collection
+                    WHERE business_id = $1 AND destination_currency = $3 AND id >= part.first AND id < part.after)
+               ELSE (
+                   SELECT count(*) FROM collection
+                    WHERE business_id = $1 AND id >= part.first AND id < part.after)
+             END), 0)
+      FROM unnest($7::integer[], $8::bigint[], $9::bigint[]) AS part (sign, first, after)
+"""
