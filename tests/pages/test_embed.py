@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from playwright.async_api import FrameLocator, Page, expect
 
-from browser import ANOTHER_SITE
+from browser import ANOTHER_SITE, PATIENCE
 from checkout.paying import SUCCEEDS, WANTS_3DS, WITHOUT_MONEY
 from pages.stage import LinkedCheckout, Stage
 
 # Its own host, and what Chromium says about a frame that is refused.
 ALLOWED = (ANOTHER_SITE, "frame-ancestors", "status of 403", "status of 422", "ERR_BLOCKED_BY_RESPONSE", "autofocusing")
 HTML = """<!doctype html><html lang="{lang}"><meta charset="utf-8"><title>Shop</title>
-<script src="{base}/checkout/v1.js"></script>
+<script nonce="n">{patience}</script><script src="{base}/checkout/v1.js"></script>
 <a id="pay" href="{link}" data-return-url="">Pay</a>
 <script nonce="n">
 window.told = [];
@@ -60,10 +60,13 @@ async def shop_server() -> AsyncIterator[ShopServer]:
 
 @pytest.fixture
 def open_shop(stage: Stage, pages_url: str, shop_server: ShopServer) -> OpenShop:
-    async def open_it(checkout: LinkedCheckout, *, lang: str = "en", link: str | None = None, **options: Any) -> Page:
+    async def open_it(
+        checkout: LinkedCheckout, *, lang: str = "en", link: str | None = None, is_patient: bool = True, **options: Any
+    ) -> Page:
         page = await stage.new_page(allowed=ALLOWED, **options)
         policy = f"default-src 'none'; script-src {pages_url} 'nonce-n'; frame-src {pages_url}"
-        body = HTML.format(base=pages_url, link=link or checkout.link, lang=lang).encode()
+        patience = PATIENCE if is_patient else ""
+        body = HTML.format(base=pages_url, link=link or checkout.link, lang=lang, patience=patience).encode()
         head = f"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-security-policy: {policy}\r\n"
         shop_server.page = f"{head}content-length: {len(body)}\r\nconnection: close\r\n\r\n".encode() + body
         await page.goto(f"{shop_server.origin}/basket")
@@ -147,7 +150,7 @@ async def test_a_declined_card_can_be_tried_again_in_the_dialog(checkout: Linked
 
 async def test_an_origin_that_is_not_listed_is_sent_to_the_page_itself(stage: Stage, open_shop: OpenShop) -> None:
     checkout = await new_payment(stage, "https://other.example.com")
-    page = await open_shop(checkout)
+    page = await open_shop(checkout, is_patient=False)
     await page.get_by_role("link", name="Pay", exact=True).click()
     await page.wait_for_url(checkout.link)
     await expect(page.locator("#main")).to_be_visible()

@@ -136,7 +136,8 @@ async def test_what_the_rail_was_in_contradiction_about_is_closed_with_it(
     paid: Checkout, runtime: Runtime, admin: Any, command_line: Operator
 ) -> None:
     reference = await begin(paid, amount=10)
-    await paid.tick()
+    # Sent, and not asked about yet, however long that took.
+    await send.poll_rails(runtime.deps, runtime.clock)
     await admin.execute("UPDATE sandbox_payout SET amount_minor = amount_minor - 1")
     await paid.let_pass("10s")
     [notice] = await command_line.json("quarantine", "list")

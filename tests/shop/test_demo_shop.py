@@ -20,7 +20,7 @@ from examples.shop.cases import BY_NAME
 from examples.shop.shop import HOOK_PATH
 from playwright.async_api import Browser, FrameLocator, Page, expect
 
-from browser import DESK, PHONE, chromium
+from browser import DESK, PATIENCE, PHONE, chromium
 from browser_axe import assert_accessible
 from process import free_port, status_of, stop, tidegate, wait_until_ready
 from tidegate_client import Tidegate
@@ -233,6 +233,7 @@ async def test_pages_are_accessible_and_fit(page: Page, width: int, scheme: Lite
 
 @pytest.mark.parametrize("width", [PHONE, DESK])
 async def test_a_customer_buys_in_the_dialog(page: Page, width: int) -> None:
+    await page.add_init_script(PATIENCE)
     await page.set_viewport_size({"width": width, "height": 900})
     await begin(page)
     frame = page.frame_locator("dialog iframe")
