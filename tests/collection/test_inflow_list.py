@@ -13,7 +13,7 @@ import pytest
 from conftest import MakeShop
 from inflow import CLOSE, DIFFERENT, Inflows, credit
 from payment.refusal import assert_each_refused, assert_refused, assert_says_no, without_request_id
-from tidegate.collection import api
+from tidegate.collection import api, list_store
 from tidegate.core.money import Currency
 from tidegate.core.visible import visible
 
@@ -221,6 +221,31 @@ async def test_rows_inserted_while_paging_are_neither_repeated_nor_skipped(inflo
         await inflows.notified(credit(number))
     assert walked == seven
     assert (await inflows.page())["total"] == len(seven) + 3
+
+
+async def test_an_inflow_recorded_meanwhile_is_not_counted_unless_it_is_listed(
+    inflows: Inflows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number = await inflows.number()
+    asked: list[str] = []
+
+    def followed_by_an_inflow(name: str) -> None:
+        ask = getattr(list_store, name)
+
+        async def asked_first(*args: Any, **kwargs: Any) -> Any:
+            found = await ask(*args, **kwargs)
+            asked.append(name)
+            if len(asked) == 1:
+                assert (await inflows.notify(credit(number))).status_code == 200
+            return found
+
+        monkeypatch.setattr(list_store, name, asked_first)
+
+    followed_by_an_inflow("total")
+    followed_by_an_inflow("list_page")
+    page = await inflows.page()
+    assert len(asked) == 2
+    assert (page["total"], len(page["results"])) == (0, 1)
 
 
 async def test_one_inflow_is_found_by_its_reference_and_anothers_is_unknown(

@@ -36,6 +36,8 @@ class CollectionApi:
         scope = f"{call.caller.business.id} {wanted}"
         before_id = request.cursor.position(scope=scope) if isinstance(request.cursor, Cursor) else None
         async with self.db.connection() as tx:
+            # Before the page: what is recorded meanwhile may be listed and not counted, never the other way round.
+            total = await list_store.total(tx, call.caller.business.id, wanted)
             # One more than the page size, to detect a next page.
             found = await list_store.list_page(
                 tx,
@@ -45,7 +47,6 @@ class CollectionApi:
                 offset=(page - 1) * request.per_page,
                 limit=request.per_page + 1,
             )
-            total = await list_store.total(tx, call.caller.business.id, wanted)
         shown = found[: request.per_page]
         cursor = str(Cursor.of(shown[-1].id, scope=scope)) if len(found) > len(shown) else None
         records = [wire.record_of(collection) for collection in shown]
