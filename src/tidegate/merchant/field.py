@@ -11,6 +11,7 @@ from email_validator import EmailNotValidError, validate_email
 
 from tidegate.core import ids
 from tidegate.core.card_number import contains_card_number
+from tidegate.core.errors import Invalid, Problem
 from tidegate.infra.http.operation import encode
 
 NAME_LENGTH_MAX = 200
@@ -159,6 +160,18 @@ class Remark(str):
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
         return {"type": "string", "maxLength": REMARK_LENGTH_MAX}
+
+
+def remark_in(field: str, text: str) -> str:
+    """A remark that says something, in one line. Raises Invalid."""
+    line = " ".join(text.split())
+    try:
+        if not line:
+            raise ValueError("must say something")
+        _refuse_odd_characters(line)
+        return str(Remark.parse(line))
+    except ValueError as error:
+        raise Invalid(Problem(field, f"The {field} {error}.")) from None
 
 
 class Metadata(str):
