@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
 
 from tidegate.alarm import health_store
@@ -22,6 +22,7 @@ from tidegate.core.ids import PLATFORM_BUSINESS_ID
 from tidegate.core.money import Currency
 from tidegate.dashboard.format import percent
 from tidegate.doctor import rail_store
+from tidegate.infra.http.query import Moment
 from tidegate.infra.page.response import Html
 from tidegate.intake import ask_again
 from tidegate.money_return import list_store
@@ -166,7 +167,9 @@ class RailPages:
         try:
             if file is None:
                 raise Invalid(Problem("file", "Choose eurofxref-daily.xml."))
-            rates = rate_file.arguments_in(io.BytesIO(file), spread_percent=None, now=visitor.now)
+            typed = visitor.form.get("spread", "").strip()
+            spread = _decimal(typed, "spread", SpreadPercent) if typed else None
+            rates = rate_file.arguments_in(io.BytesIO(file), spread_percent=spread, now=visitor.now)
             async with self.shell.db.connection() as tx:
                 version = await staff_approvals.version_of(tx, "rate.import", PLATFORM_BUSINESS_ID, rate_file.SOURCE)
             return await propose(
@@ -235,7 +238,18 @@ def rate_in(visitor: ConsoleVisitor) -> RateArguments:
     return RateArguments(
         base=base, quote=quote, source=source, rate=_decimal(form.get("rate", ""), "rate", RateNumber),
         spread_basis_points=int(_decimal(form.get("spread", "") or "0", "spread", SpreadPercent) * 100),
+        quoted_at=_quoted_at(form.get("quoted_at", "").strip(), visitor.now),
     )  # fmt: skip
+
+
+def _quoted_at(text: str, now: datetime) -> datetime | None:
+    try:
+        quoted_at = Moment.parse(text).start if text else None
+    except ValueError as error:
+        raise Invalid(Problem("quoted_at", f"The time of the quote {error}.")) from None
+    if quoted_at is not None and quoted_at > now:
+        raise Invalid(Problem("quoted_at", "The time of the quote must not be in the future."))
+    return quoted_at
 
 
 def _decimal(text: str, field: str, check: type[RateNumber] | type[SpreadPercent]) -> Decimal:

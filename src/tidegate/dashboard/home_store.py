@@ -132,7 +132,7 @@ _HOME = """
             'asked_accounts', ARRAY(SELECT asked.account_id FROM account_question AS asked
                   JOIN virtual_account AS account
                     ON account.business_id = $1 AND account.id = asked.account_id AND account.status = 'pending'
-                WHERE asked.business_id = $1 AND asked.answer IS NULL LIMIT 5),
+                WHERE asked.business_id = $1 AND asked.answer IS NULL AND asked.taken_back_at IS NULL LIMIT 5),
             'held_inflows', (SELECT count(*) FROM (
                 SELECT FROM collection WHERE business_id = $1 AND status = 'pending' LIMIT $7) AS held),
             'returned_inflows', (SELECT count(*) FROM (

@@ -690,6 +690,21 @@ COMMENT ON COLUMN staff.ended_at IS 'Since when they have no access. The row sta
 
 GRANT SELECT, INSERT, UPDATE ON staff TO tidegate_app;
 
+CREATE TABLE comparison (
+    business_id text        NOT NULL CONSTRAINT comparison_business_fk REFERENCES business (id),
+    person_id   text        NOT NULL CONSTRAINT comparison_staff_fk REFERENCES staff (person_id),
+    id          bigint      GENERATED ALWAYS AS IDENTITY,
+    made_at     timestamptz NOT NULL,
+    report      bytea       NOT NULL,
+    CONSTRAINT comparison_pk PRIMARY KEY (business_id, person_id),
+    CONSTRAINT comparison_is_of_the_platform CHECK (business_id = '000000000000000000000000')
+);
+COMMENT ON TABLE comparison IS 'The last comparison of a statement that each of the staff made in the console, for a day: only its differences can be explained there. Under the platform''s own business.';
+COMMENT ON COLUMN comparison.id IS 'A new one with each comparison.';
+COMMENT ON COLUMN comparison.report IS 'As JSON, with the first of its differences.';
+
+GRANT SELECT, INSERT, UPDATE, DELETE ON comparison TO tidegate_app;
+
 
 -- Figures
 --
@@ -1771,26 +1786,30 @@ COMMENT ON TABLE account_document IS 'Documents about an account''s holder, encr
 CREATE INDEX account_document_of_account ON account_document (business_id, account_id);
 
 CREATE TABLE account_question (
-    business_id text        NOT NULL,
-    id          bigint      GENERATED ALWAYS AS IDENTITY,
-    account_id  text        NOT NULL,
-    question    text        NOT NULL,
-    asked_by    text        NOT NULL,
-    asked_at    timestamptz NOT NULL,
-    answer      text,
-    answered_by text,
-    answered_at timestamptz,
+    business_id   text        NOT NULL,
+    id            bigint      GENERATED ALWAYS AS IDENTITY,
+    account_id    text        NOT NULL,
+    question      text        NOT NULL,
+    asked_by      text        NOT NULL,
+    asked_at      timestamptz NOT NULL,
+    answer        text,
+    answered_by   text,
+    answered_at   timestamptz,
+    taken_back_by text,
+    taken_back_at timestamptz,
     CONSTRAINT account_question_pk PRIMARY KEY (business_id, id),
     CONSTRAINT account_question_account_fk FOREIGN KEY (business_id, account_id) REFERENCES virtual_account (business_id, id),
-    CONSTRAINT account_question_is_answered_by_an_actor CHECK ((answer IS NULL) = (answered_by IS NULL) AND (answer IS NULL) = (answered_at IS NULL))
+    CONSTRAINT account_question_is_answered_by_an_actor CHECK ((answer IS NULL) = (answered_by IS NULL) AND (answer IS NULL) = (answered_at IS NULL)),
+    CONSTRAINT account_question_is_taken_back_by_an_actor CHECK ((taken_back_by IS NULL) = (taken_back_at IS NULL)),
+    CONSTRAINT account_question_is_answered_or_taken_back CHECK (answer IS NULL OR taken_back_at IS NULL)
 );
 COMMENT ON TABLE account_question IS 'What the operator asks the merchant before deciding on an account, and the answer.';
-CREATE UNIQUE INDEX account_question_one_open ON account_question (business_id, account_id) WHERE answer IS NULL;
+CREATE UNIQUE INDEX account_question_one_open ON account_question (business_id, account_id) WHERE answer IS NULL AND taken_back_at IS NULL;
 CREATE INDEX account_question_of_account ON account_question (business_id, account_id, id);
 
 GRANT SELECT, INSERT, UPDATE ON virtual_account TO tidegate_app;
 GRANT SELECT, INSERT, UPDATE (sealed) ON account_document TO tidegate_app;
-GRANT SELECT, INSERT, UPDATE (answer, answered_by, answered_at) ON account_question TO tidegate_app;
+GRANT SELECT, INSERT, UPDATE (answer, answered_by, answered_at, taken_back_by, taken_back_at) ON account_question TO tidegate_app;
 
 
 -- Directory

@@ -125,12 +125,12 @@ STAFF_COMMANDS: dict[str, StaffCommand] = {
         _rate_page, is_of_platform=True,
     ),
     "rate.import": StaffCommand(
-        arguments.ImportArguments, store.version_of_rates, money.import_rates, lambda _: "Set the rates of a file",
+        arguments.ImportArguments, store.version_of_rates, money.import_rates, arguments.import_words,
         describe.rates, _rate_page, is_of_platform=True,
     ),
     "account.approve": StaffCommand(
         arguments.ApprovalArguments, store.version_of_account, rights.approve_account,
-        lambda _: "Approve an account", describe.account, _account_page,
+        lambda _: "Approve an account", describe.account_approval, _account_page,
         check=check.account_approval,
     ),
     "account.reinstate": StaffCommand(
