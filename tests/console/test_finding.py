@@ -107,7 +107,7 @@ async def test_of_several_the_one_with_the_whole_name_is_opened(
     assert (await listed(operator, "ORDER-1")).count(">ORDER-1</a>") == 2
 
 
-async def test_a_refund_a_return_and_their_parts_lead_to_the_payment(
+async def test_a_return_leads_to_its_payment_and_a_refund_to_its_own_page(
     operator: SignedInStaff, new_checkout: MakeCheckout, admin: Any
 ) -> None:
     over = await new_checkout(settings={"variance_policy": "return"}, amount=10_000)
@@ -119,8 +119,8 @@ async def test_a_refund_a_return_and_their_parts_lead_to_the_payment(
     body = {"transReference": paid.pay_code, "amount": 5}
     answer = await paid.shop.client.post("/collections/refund", json=body, headers=paid.shop.verify_headers)
     assert answer.status_code == 200, answer.text
-    page = f"/payments/{paid.shop.business_id}/{paid.pay_code}"
     reference = answer.json()["data"]["reference"]
+    page = f"/stuck/refund/{paid.shop.business_id}/{reference}"
     for text in (reference, f"{reference}-1"):
         assert await opens(operator, text) == page, text
 

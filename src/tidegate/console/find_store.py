@@ -30,7 +30,7 @@ class Sought(NamedTuple):
 
 
 class SearchResult(NamedTuple):
-    # merchant, payment, inflow, account or suspense.
+    # merchant, payment, inflow, refund, account or suspense.
     kind: str
     business_id: str
     business: str

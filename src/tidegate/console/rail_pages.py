@@ -14,8 +14,10 @@ from tidegate.collection import set_rate
 from tidegate.collection.rate_wire import RateNumber, SpreadPercent
 from tidegate.console import work_store
 from tidegate.console.accounts import reason_in
+from tidegate.console.approvals import AT_SUBJECT
 from tidegate.console.proposing import propose
 from tidegate.console.queue_store import STUCK_AFTER
+from tidegate.console.refund_detail import RefundDetailPages
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, Problem, Refusal
 from tidegate.core.ids import PLATFORM_BUSINESS_ID
@@ -53,6 +55,7 @@ _PLAIN = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 class RailPages:
     shell: ConsoleShell
     deps: PaymentDeps
+    refunds: RefundDetailPages
 
     async def show_rails(self, visitor: ConsoleVisitor) -> Html:
         return await self._rails(visitor)
@@ -96,8 +99,16 @@ class RailPages:
                 self.shell.db, path["kind"], path["business"], path["reference"], rail=rail, by=visitor.by, now=now
             )
         except Conflict as wrong:
-            return await self._stuck(visitor, wrong)
-        return self.shell.to("/stuck?said=done")
+            return await self._stuck_or_refund(visitor, wrong)
+        is_of_refund = visitor.form.get("at") == AT_SUBJECT and path["kind"] == "refund"
+        page = f"/stuck/refund/{path['business']}/{path['reference']}" if is_of_refund else "/stuck"
+        return self.shell.to(f"{page}?said=done")
+
+    async def _stuck_or_refund(self, visitor: ConsoleVisitor, wrong: Refusal) -> Html:
+        """The page that has the form."""
+        if visitor.form.get("at") == AT_SUBJECT:
+            return await self.refunds.page(visitor, wrong)
+        return await self._stuck(visitor, wrong)
 
     async def end_return(self, visitor: ConsoleVisitor) -> Html:
         path = visitor.request.path
@@ -113,7 +124,7 @@ class RailPages:
                 self.shell, visitor, "refund.end", path["business"], path["reference"], arguments=refund_end_in(visitor)
             )
         except (Invalid, ChangedElsewhere, Conflict) as wrong:
-            return await self._stuck(visitor, wrong)
+            return await self._stuck_or_refund(visitor, wrong)
 
     async def pause(self, visitor: ConsoleVisitor) -> Html:
         """Stops money, so one person does it."""

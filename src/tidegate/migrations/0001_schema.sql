@@ -2402,6 +2402,15 @@ BEGIN
         RETURN;
     END IF;
     RETURN QUERY
+    SELECT 'refund', refund.reference, refund.reference, refund.status, refund.currency, refund.amount_minor,
+           coalesce(payment.customer_name, collection.payer ->> 'name'), initiated_at, ''
+      FROM (SELECT id FROM refund WHERE business_id = p_business_id AND reference = p_text
+             UNION
+            SELECT refund_id FROM refund_leg WHERE business_id = p_business_id AND reference = p_text) AS named
+      JOIN refund ON refund.business_id = p_business_id AND refund.id = named.id
+      LEFT JOIN payment ON payment.business_id = p_business_id AND payment.id = refund.payment_id
+      LEFT JOIN collection ON collection.business_id = p_business_id AND collection.id = refund.collection_id
+     UNION ALL
     SELECT CASE WHEN payment.id IS NULL THEN 'inflow' ELSE 'payment' END,
            coalesce(payment.pay_code, collection.reference), coalesce(payment.reference, collection.reference),
            coalesce(payment.status, collection.status),
@@ -2436,13 +2445,6 @@ BEGIN
              UNION ALL
             SELECT payment_id, collection_id, 'its return' FROM money_return
              WHERE business_id = p_business_id AND reference = p_text
-             UNION ALL
-            SELECT payment_id, collection_id, 'its refund' FROM refund
-             WHERE business_id = p_business_id AND reference = p_text
-             UNION ALL
-            SELECT refund.payment_id, refund.collection_id, 'its refund' FROM refund_leg
-              JOIN refund ON refund.business_id = p_business_id AND refund.id = refund_leg.refund_id
-             WHERE refund_leg.business_id = p_business_id AND refund_leg.reference = p_text
              UNION ALL
            (SELECT id, NULL::bigint, 'the payer''s name' FROM payment
              WHERE business_id = p_business_id AND lower(customer_name) COLLATE "C" >= lower(p_text)
