@@ -731,10 +731,16 @@ CREATE TABLE takings_watermark (
 );
 COMMENT ON TABLE takings_watermark IS 'The last journal of a business that takings include.';
 
+CREATE FUNCTION journal_number(p_at timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT (extract(epoch FROM p_at) * 1000000)::bigint - 1577836800000000
+$$;
+COMMENT ON FUNCTION journal_number IS 'The number of a journal that is booked at that moment, in real time: microseconds since 2020.';
+
 CREATE FUNCTION are_takings_behind(p_business_id text, p_before timestamptz) RETURNS boolean
     LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    RETURN coalesce((SELECT created_at < p_before FROM journal
+    -- Its number is the real time of the booking, also where a sandbox has moved the clock of a business.
+    RETURN coalesce((SELECT created_at < p_before OR id < journal_number(p_before) FROM journal
                       WHERE business_id = p_business_id
                         AND id > coalesce((SELECT journal_id FROM takings_watermark WHERE business_id = p_business_id), 0)
                       ORDER BY id LIMIT 1), false);
@@ -949,7 +955,7 @@ BEGIN
     SELECT * INTO v_at, v_last FROM lock_wallets(p_business_id, v_currencies, p_now);
 
     FOREACH v_posting IN ARRAY p_postings LOOP
-        v_last := greatest(v_last + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - 1577836800000000);
+        v_last := greatest(v_last + 1, journal_number(clock_timestamp()));
         LOOP
             INSERT INTO journal (business_id, id, kind, cause, event_at, created_at)
             VALUES (p_business_id, v_last, v_posting.kind, v_posting.cause, v_posting.event_at, v_at)
