@@ -55,6 +55,19 @@ async def test_a_tampered_audit_row_is_found_and_named(
     assert "is missing" in (await operator.send("/audit/verify", at="/audit")).text
 
 
+async def test_the_books_are_proven_when_the_job_is_run(operator: SignedInStaff, runtime: Runtime, admin: Any) -> None:
+    await admin.execute(
+        """
+        INSERT INTO job_round (business_id, job, every_s, ended_at, lasted_ms, done, failed)
+        VALUES ('000000000000000000000000', 'prove_books', 60, now(), 1, 0, 0)
+        """
+    )
+    assert [(await prove_due(runtime.db, SystemClock())).done for _ in range(2)] == [1, 0]
+    assert (await operator.send("/jobs/run", at="/jobs", job="prove_books")).status_code == 303
+    assert [(await prove_due(runtime.db, SystemClock())).done for _ in range(2)] == [1, 0]
+    assert await admin.fetchval("SELECT count(*) FROM proof") == 2
+
+
 async def test_the_audit_trail_is_exported_without_formulas(operator: SignedInStaff, admin: Any) -> None:
     await admin.execute(
         """

@@ -59,6 +59,8 @@ class ConsoleSearch:
                 found += await find_store.find_by_transaction(tx, sought, rails=rails)
                 found += await find_store.find_by_dispute(tx, sought)
                 found += await find_store.find_by_sender(tx, sought)
+                found += await find_store.find_by_transfer(tx, sought)
+                found += await find_store.find_by_amount(tx, sought)
                 found += await find_store.find_waiting(tx, sought)
         # A thing that is found in two ways is listed once, by the first.
         once = {(one.kind, one.business_id, one.key): one for one in reversed(found)}

@@ -1689,6 +1689,9 @@ CREATE INDEX receipt_of_payment ON receipt (business_id, payment_id);
 CREATE INDEX receipt_in_suspense ON receipt (created_at) WHERE outcome = 'suspense';
 -- The bank names a transaction, not a business.
 CREATE INDEX receipt_by_transaction ON receipt (rail, transaction_id);
+-- Of transfers alone: a card's money names no sender.
+CREATE INDEX receipt_by_payer_name ON receipt ((lower(payer ->> 'name') COLLATE "C"))
+    WHERE payment_id IS NOT NULL AND payer ->> 'name' IS NOT NULL;
 
 CREATE TABLE suspense_decision (
     business_id    text        NOT NULL CONSTRAINT suspense_decision_business_fk REFERENCES business (id),
@@ -2025,6 +2028,7 @@ CREATE INDEX collection_to_review ON collection (id) WHERE status = 'pending';
 CREATE INDEX collection_hold_to_end ON collection (held_until) WHERE status = 'pending' AND held_until IS NOT NULL;
 -- Who asks where an inflow is names its sender, and no merchant. Inflows are few beside payments, and only an erasure
 -- changes their payers.
+CREATE INDEX collection_by_amount ON collection (source_currency, source_minor, id);
 CREATE INDEX collection_by_payer_account ON collection ((payer ->> 'account_number'));
 CREATE INDEX collection_by_payer_name ON collection ((lower(payer ->> 'name') COLLATE "C"));
 
