@@ -126,7 +126,7 @@ LOOPS = (
 )
 # Beside the others in a running worker; costly, so not part of each round of all.
 OPERATOR_LOOPS = (
-    Loop("prove_books", _prove_books, every_s=60.0),
+    Loop(proof.JOB, _prove_books, every_s=60.0),
     Loop("end_void_proposals", _end_void_proposals, every_s=60.0),
 )
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from cli.operating import Operator
+from conftest import MakeCheckout
 from inflow import Inflows, credit, reversal_of
 
 
@@ -78,3 +80,18 @@ async def test_each_case_is_decided_by_a_command(inflows: Inflows, operator: Ope
     assert "was closed by operator/ada" in await operator.said("suspense", "close", third, *why)
     assert "it was closed by operator/ada" in await operator.refused("suspense", "return", third, *why)
     assert "Nothing is in suspense" in await operator.said("suspense", "list")
+
+
+async def test_what_the_narration_names_is_shown(
+    inflows: Inflows, new_checkout: MakeCheckout, operator: Operator
+) -> None:
+    """A pay code names its business, so lists have it too; a merchant's reference is looked for in all of them."""
+    by_code, by_reference = await new_checkout(reference="A-1"), await new_checkout(reference="ORDER-7")
+    narration = f"for {by_code.pay_code} and ORDER-7"
+    assert (await inflows.notify(credit("DE02120300000000202051", remittance=narration))).status_code == 200
+    [listed] = await operator.json("suspense", "list")
+    assert [one["payCode"] for one in listed["candidates"]] == [by_code.pay_code]
+    shown = json.loads(await operator.said("suspense", "show", str(listed["id"])))
+    assert [one["payCode"] for one in shown["candidates"]] == [by_reference.pay_code, by_code.pay_code]
+    assert {**shown, "candidates": []} == {**listed, "candidates": []}
+    assert "Nothing in suspense" in await operator.refused("suspense", "show", "999999")

@@ -63,6 +63,7 @@ ACTIONS = (
     Action("merchant.card_pause.pause", "pauseCards", "merchant cards pause"),
     Action("merchant.card_pause.lift", "pauseCards", "merchant cards lift"),
     Action("account.question.ask", "askMerchant", "account ask"),
+    Action("account.question.take_back", "takeBackQuestion", "account take-back"),
     Action("account.commands.decline", "suspendAccount", "account decline"),
     Action("account.commands.suspend", "suspendAccount", "account suspend"),
     Action("account.commands.close", "suspendAccount", "account close"),

@@ -34,7 +34,8 @@ PAGES = (
     "", "/find?q=x", "/find?q=order", "/payments/{business}/{payment}", "/refunds/{business}/{payment}",
     "/alarms", "/merchants", "/merchants/{business}", "/approvals", "/accounts", "/accounts/{account}", "/held",
     "/held?status=returned", "/held/{held}", "/held/{returned}", "/refunds/{business}/{inflow}",
-    "/suspense", "/suspense/{receipt}", "/suspense/{closed}", "/stuck", "/disputes", "/bank",
+    "/suspense", "/suspense/{receipt}", "/suspense/{closed}", "/stuck", "/stuck/refund/{business}/{refund}",
+    "/disputes", "/bank",
     "/bank/{business}/{payout}",
     "/rails", "/rates", "/reconcile", "/books",
     "/books/EUR/suspense",
@@ -43,7 +44,7 @@ PAGES = (
 )  # fmt: skip
 
 # They have other buttons there.
-OF_APPROVER = ("/approvals", "/held/{proposed}")
+OF_APPROVER = ("/approvals", "/held/{proposed}", "/merchants/{business}")
 
 pytestmark = pytest.mark.usefixtures("unlimited")
 
@@ -205,12 +206,17 @@ async def test_every_page_on_a_dark_phone_and_on_a_desk(
         """,
         inflows.shop.business_id,
     )
+    statement = f"transactionId,direction,amount,currency,bookedAt\nFT1,in,9,EUR,{inflows.now:%Y-%m-%d}"
+    fields = {"token": (await operator.fields("/reconcile"))["token"], "rail": "sandbox"}
+    files = {"file": ("s.csv", statement.encode(), "text/csv")}
+    assert (await operator.client.post("/console/reconcile", data=fields, files=files)).status_code == 303
     assert (await operator.send("/rails/sandbox/pause", at="/rails", reason="it answers wrongly")).status_code == 303
     names = {
         "payment": payment.pay_code,
         "delivery": delivery_id(delivery),
         "endpoint": await admin.fetchval("SELECT id FROM webhook_endpoint"),
         "payout": "rt_1",
+        "refund": await admin.fetchval("SELECT reference FROM refund ORDER BY id DESC LIMIT 1"),
         "business": inflows.shop.business_id,
         "held": first,
         "proposed": second,

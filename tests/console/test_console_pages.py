@@ -6,7 +6,6 @@ import html
 import re
 from typing import Any
 
-import httpx
 import pytest
 
 from build import Shop
@@ -20,6 +19,11 @@ from tidegate.core.clock import SystemClock
 from tidegate.core.money import Currency
 from tidegate.doctor.proof import prove_due
 from tidegate.runtime import Runtime
+
+ECB_FILE = """\
+<?xml version="1.0"?>
+<gesmes:Envelope xmlns:gesmes="http://www.gesmes.org/xml/2002-08-01" xmlns="http://www.ecb.int/vocabulary/2002-08-01/eurofxref">
+<Cube><Cube time="2026-01-13"><Cube currency="USD" rate="1.1"/></Cube></Cube></gesmes:Envelope>"""
 
 pytestmark = pytest.mark.usefixtures("unlimited")
 
@@ -49,6 +53,19 @@ async def test_a_tampered_audit_row_is_found_and_named(
     assert "unchanged since" in (await operator.send("/audit/verify", at="/audit")).text
     await admin.execute("DELETE FROM audit WHERE id = $1", row["id"])
     assert "is missing" in (await operator.send("/audit/verify", at="/audit")).text
+
+
+async def test_the_books_are_proven_when_the_job_is_run(operator: SignedInStaff, runtime: Runtime, admin: Any) -> None:
+    await admin.execute(
+        """
+        INSERT INTO job_round (business_id, job, every_s, ended_at, lasted_ms, done, failed)
+        VALUES ('000000000000000000000000', 'prove_books', 60, now(), 1, 0, 0)
+        """
+    )
+    assert [(await prove_due(runtime.db, SystemClock())).done for _ in range(2)] == [1, 0]
+    assert (await operator.send("/jobs/run", at="/jobs", job="prove_books")).status_code == 303
+    assert [(await prove_due(runtime.db, SystemClock())).done for _ in range(2)] == [1, 0]
+    assert await admin.fetchval("SELECT count(*) FROM proof") == 2
 
 
 async def test_the_audit_trail_is_exported_without_formulas(operator: SignedInStaff, admin: Any) -> None:
@@ -101,6 +118,34 @@ async def test_a_rate_far_off_the_last_is_typed_twice(
     assert (await operator.send("/rates", at="/rates", rate="165", again="165.0", **fields)).status_code == 303
     assert (await operator.send("/rates", at="/rates", rate="-1", **fields)).status_code == 422
     assert "1650" in (await operator.get("/rates")).text
+
+
+async def test_a_rate_is_of_the_time_of_its_quote(operator: SignedInStaff, approver: SignedInStaff, admin: Any) -> None:
+    fields = {"base": "EUR", "quote": "NGN", "source": "desk", "why": "market", "rate": "1650"}
+    for bad in ("noon", "2099-01-01T00:00:00Z"):
+        wrong = await operator.send("/rates", at="/rates", quoted_at=bad, **fields)
+        assert (wrong.status_code, f'value="{bad}"' in wrong.text) == (422, True), bad
+    assert (await operator.send("/rates", at="/rates", quoted_at="2026-01-15T09:30:00Z", **fields)).status_code == 303
+    assert "15 Jan 2026, 09:30 UTC" in (await approver.get("/approvals")).text
+    assert (await decide(approver, await open_approval(approver))).status_code == 303
+    assert str(await admin.fetchval("SELECT quoted_at FROM exchange_rate")) == "2026-01-15 09:30:00+00:00"
+
+
+async def test_a_file_of_rates_is_imported_with_a_spread(
+    operator: SignedInStaff, approver: SignedInStaff, admin: Any
+) -> None:
+    fields = {"token": (await operator.fields("/rates"))["token"], "why": "daily"}
+    file = {"file": ("eurofxref-daily.xml", ECB_FILE.encode(), "text/xml")}
+
+    async def upload(spread: str, once: str) -> int:
+        data = {**fields, "spread": spread, "once": once}
+        return (await operator.client.post("/console/rates/import", data=data, files=file)).status_code
+
+    assert [await upload(bad, "1") for bad in ("much", "-1", "100", "0.001")] == [422] * 4
+    assert await upload("0.75", "2") == 303
+    assert "spread 0.75 %" in (await approver.get("/approvals")).text
+    assert (await decide(approver, await open_approval(approver))).status_code == 303
+    assert await admin.fetchval("SELECT min(spread_basis_points) FROM exchange_rate") == 75
 
 
 async def test_what_was_paid_and_how_long_it_took_is_shown(
@@ -166,81 +211,6 @@ async def test_a_price_keeps_the_tax_and_what_a_refund_gives_back_unless_it_is_s
     assert await price(percent="1.4", vat="5", on_refund="returned") == (500, "returned")
     assert await price(percent="2") == (500, "returned")
     assert await price(percent="2", vat="0", on_refund="kept") == (0, "kept")
-
-
-async def test_each_copy_of_a_line_is_explained_for_itself(operator: SignedInStaff, inflows: Inflows) -> None:
-    sent = credit(await inflows.number(), 50_00)
-    await inflows.notified(sent)
-    line = f"{sent['transactionId']},in,50.00,EUR,{inflows.now:%Y-%m-%d}"
-    token = (await operator.fields("/reconcile"))["token"]
-
-    async def upload(copies: int) -> str:
-        text = "\n".join(["transactionId,direction,amount,currency,bookedAt", *[line] * copies])
-        data, files = {"token": token, "rail": "sandbox"}, {"file": ("s.csv", text.encode(), "text/csv")}
-        return (await operator.client.post("/console/reconcile", data=data, files=files)).text
-
-    async def explain(page: str) -> None:
-        """The first that is not explained."""
-        ticked = html.unescape(page.split('name="break-1" value="')[1].split('"', maxsplit=1)[0])
-        data = {"token": token, "rail": "sandbox", "note": "Listed twice", "break-1": ticked}
-        assert (await operator.client.post("/console/reconcile/explain", data=data)).status_code == 303
-
-    await explain(await upload(2))
-    assert "0 breaks, 1 explained" in await upload(2)
-    assert "3 breaks, 1 explained" in await upload(5)
-    await explain(await upload(5))
-    assert "2 breaks, 2 explained" in await upload(5)
-
-
-async def test_a_statement_is_uploaded_and_compared(operator: SignedInStaff, inflows: Inflows) -> None:
-    sent = credit(await inflows.number(), 50_00)
-    await inflows.notified(sent)
-    day = f"{inflows.now:%Y-%m-%d}"
-    lines = [
-        "transactionId,direction,amount,currency,bookedAt",
-        f"{sent['transactionId']},in,50.00,EUR,{day}",
-        f"unknown-1,in,9.00,EUR,{day}",
-    ]
-    token = (await operator.fields("/reconcile"))["token"]
-
-    async def upload(text: str) -> httpx.Response:
-        data, files = {"token": token, "rail": "sandbox"}, {"file": ("s.csv", text.encode(), "text/csv")}
-        return await operator.client.post("/console/reconcile", data=data, files=files)
-
-    page = await upload("\n".join(lines))
-    assert (page.status_code, "1 of 2 lines agree, 1 break." in page.text) == (200, True), page.text[-2000:]
-    assert "ask the rail to send its notification again" in page.text
-    wrong = await upload("\n".join([*lines[:2], f"x,sideways,1,EUR,{day}"]))
-    assert (wrong.status_code, "line 3" in wrong.text.lower()) == (422, True)
-    nothing = await operator.client.post("/console/reconcile", data={"token": token, "rail": "sandbox"})
-    assert nothing.status_code == 422
-    # A note explains it: with the same amounts it is no break any more.
-    ticked = html.unescape(page.text.split('name="break-1" value="')[1].split('"')[0])
-
-    async def explain(**fields: str) -> int:
-        data = {"token": token, "rail": "sandbox", "note": "Fee of May", "break-1": ticked} | fields
-        return (await operator.client.post("/console/reconcile/explain", data=data)).status_code
-
-    for bad in (
-        {"note": " "},
-        {"note": "x" * 501},
-        {"rail": "other"},
-        {"break-1": "[]"},
-        {"break-1": "\x00"},
-        {"break-1": r'["missing","a\u0000b","x"]'},
-        {"break-1": '["edge","a","x"]'},
-        {"break-1": '["missing","","x"]'},
-        {"note": "4111 1111 1111 1111"},
-    ):
-        assert await explain(**bad) in (400, 422), bad
-    assert "Fee of May" not in (await operator.get("/reconcile")).text
-    assert await explain() == 303
-    again = await upload("\n".join(lines))
-    assert "1 of 2 lines agree, 0 breaks, 1 explained." in again.text
-    assert "Fee of May" in again.text
-    assert "Fee of May" in (await operator.get("/reconcile")).text
-    other = await upload("\n".join([*lines[:2], f"unknown-1,in,9.01,EUR,{day}"]))
-    assert "1 of 2 lines agree, 1 break." in other.text
 
 
 async def test_a_document_is_kept_encrypted_and_opened_with_a_reason(

@@ -94,6 +94,25 @@ async def test_a_payment_is_found_by_whatever_its_payer_tells(
         assert "Nothing is called" in await listed(operator, text), text
 
 
+async def test_what_was_paid_by_transfer_is_found_by_its_sender(
+    operator: SignedInStaff, new_checkout: MakeCheckout, admin: Any
+) -> None:
+    paid = await new_checkout(amount=19_000, customer={"name": "Chidinma Eze", "email": "c@example.com"})
+    await paid.transfer(await paid.account(), "19000.00")
+    await admin.execute('UPDATE receipt SET payer = payer || \'{"name": "Olumide Bello"}\'')
+    page = f"/payments/{paid.shop.business_id}/{paid.pay_code}"
+    for text in ("Olumide Bello", "olumide", "OLUMIDE B"):
+        assert await opens(operator, text) == page, text
+    assert "Nothing is called" in await listed(operator, "Bello")
+
+
+async def test_an_inflow_that_was_credited_is_found_by_its_amount(operator: SignedInStaff, inflows: Inflows) -> None:
+    arrived = await inflows.notified(credit(await inflows.number(), 4_321_00))
+    assert arrived["status"] == "successful"
+    for text in ("4321", "4,321.00", "EUR 4321"):
+        assert await opens(operator, text) == f"/held/{arrived['reference']}", text
+
+
 async def test_of_several_the_one_with_the_whole_name_is_opened(
     operator: SignedInStaff, new_checkout: MakeCheckout, shop: Shop
 ) -> None:
@@ -107,7 +126,7 @@ async def test_of_several_the_one_with_the_whole_name_is_opened(
     assert (await listed(operator, "ORDER-1")).count(">ORDER-1</a>") == 2
 
 
-async def test_a_refund_a_return_and_their_parts_lead_to_the_payment(
+async def test_a_return_leads_to_its_payment_and_a_refund_to_its_own_page(
     operator: SignedInStaff, new_checkout: MakeCheckout, admin: Any
 ) -> None:
     over = await new_checkout(settings={"variance_policy": "return"}, amount=10_000)
@@ -119,8 +138,8 @@ async def test_a_refund_a_return_and_their_parts_lead_to_the_payment(
     body = {"transReference": paid.pay_code, "amount": 5}
     answer = await paid.shop.client.post("/collections/refund", json=body, headers=paid.shop.verify_headers)
     assert answer.status_code == 200, answer.text
-    page = f"/payments/{paid.shop.business_id}/{paid.pay_code}"
     reference = answer.json()["data"]["reference"]
+    page = f"/stuck/refund/{paid.shop.business_id}/{reference}"
     for text in (reference, f"{reference}-1"):
         assert await opens(operator, text) == page, text
 

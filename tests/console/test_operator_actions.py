@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from checkout.paying import card
@@ -84,6 +85,53 @@ async def test_a_refund_without_an_end_is_ended_by_two(
     assert (await decide(approver, await open_approval(approver))).status_code == 303
     assert await admin.fetchval("SELECT status FROM refund") == "successful"
     assert (await inflows.journals())["refund_done"] == 1
+
+
+async def test_the_page_of_a_refund_shows_its_way_and_ends_it(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any
+) -> None:
+    business = inflows.shop.business_id
+    arrived = await inflows.notified(credit(await inflows.number()))
+    answer = await inflows.call("POST", "/collections/refund", {"transReference": arrived["reference"], "amount": 5})
+    reference = answer.json()["data"]["reference"]
+    await admin.execute("UPDATE refund SET initiated_at = initiated_at - interval '1 hour'")
+    await admin.execute(
+        """
+        INSERT INTO leased_work (business_id, kind, id, next_try_at, failures, last_error)
+        VALUES ($1, 'poll_refunds', $2, now() + interval '1 hour', 3, 'the rail said nothing')
+        """,
+        business, f"{reference}-1",
+    )  # fmt: skip
+    at = f"/stuck/refund/{business}/{reference}"
+    assert f'href="/console{at}"' in (await operator.get("/stuck")).text
+    page = (await operator.get(at)).text
+    for words in ("On its way", "the rail said nothing", "refund started", "Ask now",
+                  f'href="/console/held/{arrived["reference"]}"', f'href="/console/merchants/{business}"'):  # fmt: skip
+        assert words in page, words
+    # A part has the page of the whole; others have none.
+    assert (await operator.get(f"{at}-1")).text.count("<h1>") == 1
+    for other in (f"{at}-2", "/stuck/refund/000000000000000000000000/x", f"/stuck/refund/{business}/x"):
+        await operator.get(other, status=404)
+
+    async def send(person: SignedInStaff, below: str, **fields: str) -> httpx.Response:
+        return await person.post(below, {**await person.fields(at), "factor": "sandbox", "at": "subject", **fields})
+
+    asked = await send(operator, f"{at}-1/ask", rail="sandbox")
+    assert asked.headers["location"] == f"/console{at}-1?said=done"
+    wrong = await send(operator, f"{at}-1/end", why="their desk")
+    assert (wrong.status_code, "Choose whether" in wrong.text, 'value="their desk"' in wrong.text) == (422, True, True)
+    ended = await send(operator, f"{at}-1/end", why="their desk, 4711", outcome="paid")
+    assert ended.status_code == 303
+    page = (await approver.get(at)).text
+    assert "their desk, 4711" in page
+    assert "Approve:" in page
+    number = await open_approval(approver)
+    approved = await send(approver, f"/approvals/{number}/approve")
+    assert approved.headers["location"] == f"/console{at}-1?said=approved"
+    page = (await approver.get(at)).text
+    assert "Arrived" in page
+    assert "refund done" in page
+    await admin.execute("DELETE FROM leased_work")
 
 
 async def test_a_notification_in_quarantine_is_closed_with_what_the_rail_said(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -98,3 +99,64 @@ async def test_the_command_line_asks_and_shows_the_answer(
     at = f"/accounts/{account_id}"
     assert (await owner.send(f"{at}/answer", at=at, answer="Ada Obi")).status_code == 303
     assert "Ada Obi" in await cli.said("account", "show", account_id)
+    await cli.said("account", "ask", account_id, "Where does she live?")
+    await cli.said("account", "take-back", account_id)
+    assert (await cli.run("account", "take-back", account_id))[0] == 1
+    shown = json.loads(await cli.said("account", "show", account_id, "--json"))
+    assert shown["_id"] == account_id
+    told = [(one["question"], one["answer"], one["takenBackBy"]) for one in shown["questions"]]
+    assert told == [("Who owns it?", "Ada Obi", None), ("Where does she live?", None, "operator")]
+
+
+async def test_a_question_is_taken_back_while_it_is_not_answered(
+    operator: SignedInStaff, approver: SignedInStaff, people: People, inflows: Inflows, admin: Any
+) -> None:
+    at = f"/accounts/{await pending(inflows, admin)}"
+    owner = await people.person(inflows.shop, Role.OWNER)
+    assert (await operator.send(f"{at}/ask", at=at, question="Who owns it?")).status_code == 303
+    first = str(await admin.fetchval("SELECT id FROM account_question"))
+    back = f"{at}/ask/take-back"
+    assert (await operator.send(f"{at}/propose", at=at, what="approve", why="all is there")).status_code == 303
+    approval = await open_approval(approver)
+    for other in ("", "x", "0", f"{first}0"):
+        assert (await operator.send(back, at=at, asked=other)).status_code == 409, other
+    assert (await operator.send(back, at=at, asked=first)).status_code == 303
+    assert (await operator.send(back, at=at, asked=first)).status_code == 409
+    # What was proposed while it waited is to be looked at again.
+    assert (await decide(approver, approval)).status_code == 409
+    assert "taken back by Ifeoma Nwosu" in (await operator.get(at)).text
+    assert "needs no answer" in (await owner.get(at)).text
+    assert "waiting for your answer" not in (await owner.get()).text
+    assert (await owner.send(f"{at}/answer", at=at, answer="Me")).status_code == 409
+    # The next one can be asked, and the button of the first does not take it back.
+    assert (await operator.send(f"{at}/ask", at=at, question="And the address?")).status_code == 303
+    assert (await operator.send(back, at=at, asked=first)).status_code == 409
+    assert (await owner.send(f"{at}/answer", at=at, answer="Lagos")).status_code == 303
+    said = await admin.fetch("SELECT action FROM audit WHERE action LIKE 'account.question%'")
+    assert [row["action"] for row in said] == ["account.question_taken_back"]
+    assert "took back a question about the account" in (await owner.get("/audit")).text
+
+
+async def test_the_second_of_two_questions_at_once_keeps_its_text(
+    operator: SignedInStaff, people: People, inflows: Inflows, admin: Any
+) -> None:
+    at = f"/accounts/{await pending(inflows, admin)}"
+    await people.person(inflows.shop, Role.OWNER)
+    assert (await operator.send(f"{at}/ask", at=at, question="Who owns it?")).status_code == 303
+    late = await operator.send(f"{at}/ask", at=at, question="And the address?")
+    assert (late.status_code, 'value="And the address?"' in late.text) == (409, True)
+
+
+async def test_an_account_is_approved_until_a_day(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any
+) -> None:
+    at = f"/accounts/{await pending(inflows, admin)}"
+    for bad in ("tomorrow", "2020-01-01", "9999-12-31"):
+        said = {"what": "approve", "why": "all is there", "expires_at": bad}
+        wrong = await operator.send(f"{at}/propose", at=at, **said)
+        assert (wrong.status_code, f'value="{bad}"' in wrong.text) == (422, True), bad
+    said = {"what": "approve", "why": "all is there", "expires_at": "2099-12-30"}
+    assert (await operator.send(f"{at}/propose", at=at, **said)).status_code == 303
+    assert "until 31 Dec 2099, 00:00 UTC" in (await approver.get("/approvals")).text
+    assert (await decide(approver, await open_approval(approver))).status_code == 303
+    assert str(await admin.fetchval("SELECT expires_at FROM virtual_account")) == "2099-12-31 00:00:00+00:00"

@@ -437,7 +437,7 @@ async def test_where_a_merchant_s_events_are_sent_is_changed_by_two_and_stopped_
         assert (await decide(approver, await open_approval(approver))).status_code == 303
         assert [tuple(row) for row in await admin.fetch(sent)] == [(url, "enabled")]
     refused = await operator.send(f"{at}/endpoints/stop", at=at, endpoint=fields["endpoint"])
-    assert (refused.status_code, "must say why" in refused.text) == (422, True)
+    assert (refused.status_code, "must say something" in refused.text) == (422, True)
     given = {"endpoint": fields["endpoint"], "reason": "it leaks"}
     stopped = await operator.send(f"{at}/endpoints/stop", at=at, **given)
     assert stopped.status_code == 303
@@ -529,3 +529,20 @@ async def test_decided_suspense_keeps_payer_and_narration(
         assert "–" not in fact
         assert fact in page
     assert f"<dt>Approved by</dt><dd>{approver.member.name}" in page
+
+
+async def test_a_proposal_is_shown_alike_on_the_pages_of_its_thing(
+    operator: SignedInStaff, approver: SignedInStaff, new_checkout: MakeCheckout
+) -> None:
+    """Who proposed what, until when, and the buttons of whoever looks."""
+    paid = await new_checkout(amount=10_000)
+    assert (await paid.charge(card())).status_code == 200
+    business, refund = paid.shop.business_id, f"/refunds/{paid.shop.business_id}/{paid.pay_code}"
+    assert (await operator.send(refund, at=refund, amount="5", why="asked by phone")).status_code == 303
+    for below in (refund, f"/merchants/{business}", f"/payments/{business}/{paid.pay_code}"):
+        for person, button in ((operator, "Take back:"), (approver, "Approve:")):
+            page = (await person.get(below)).text
+            for words in ("asked by phone", f"Proposed by {operator.member.name}", "until", button):
+                assert words in page, (below, words)
+    assert (await decide(approver, await open_approval(approver), "decline")).status_code == 303
+    assert "asked by phone" not in (await operator.get(refund)).text

@@ -14,6 +14,8 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from tidegate.core import ids
+from tidegate.core.errors import Invalid
+from tidegate.core.visible import DIRECTION_MARKS, visible
 from tidegate.infra.address import URL_LENGTH_MAX
 from tidegate.merchant import field
 from tidegate.merchant.field import EmailAddress, Metadata, PersonName, PhoneNumber, Reference
@@ -138,6 +140,26 @@ def test_a_name_can_be_seen_and_stays_on_its_line(text: str) -> None:
         categories = [unicodedata.category(character) for character in text]
         assert not {"Cc", "Zl", "Zp"} & set(categories)
         assert any(category[0] in "LNPS" for category in categories)
+
+
+@pytest.mark.parametrize("mark", DIRECTION_MARKS)
+def test_a_name_does_not_turn_the_writing_direction(mark: str) -> None:
+    assert parsed(PersonName, f"Ada{mark}Obi") is None
+    with pytest.raises(Invalid, match="writing direction"):
+        field.name_in(f"Ada{mark}Obi", chars_max=100)
+    with pytest.raises(Invalid, match="writing direction"):
+        field.remark_in("reason", f"Ada{mark}Obi")
+    assert parsed(field.CustomerName, f"Ada{mark}Obi") == "AdaObi"
+    assert parsed(field.CustomerName, mark) is None
+    # It is one that the command line and files escape too.
+    assert visible(mark) != mark
+
+
+@pytest.mark.parametrize("name", ["أدا أوبي", "נועה", "نازنین\u200cها", "Ọlá"])
+def test_names_of_any_script_stay(name: str) -> None:
+    assert parsed(PersonName, name) == name
+    assert field.name_in(name, chars_max=100) == name
+    assert field.remark_in("reason", name) == name
 
 
 @unhurried

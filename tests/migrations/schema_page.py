@@ -25,7 +25,7 @@ CONCEPTS = {
     "Request log": ("request_log",),
     "Audit": ("audit", "audit_to_link", "audit_link"),
     "Pauses": ("card_pause", "rail_pause"),
-    "Reconcile": ("break_note",),
+    "Reconcile": ("break_note", "comparison"),
     "Proof": ("proof",),
     "Alarm": ("alarm",),
     "Idempotency": ("idempotency_key",),

@@ -235,7 +235,15 @@ async def test_emptying_one_business_leaves_the_others_and_the_keys(new_checkout
     # The worker links audit rows later, and books are proven as a whole.
     not_needed |= {"audit_to_link", "audit_link", "proof"}
     # Nothing is wrong, and the sandbox asks for no documents.
-    not_needed |= {"alarm", "card_pause", "rail_pause", "break_note", "account_document", "account_question"}
+    not_needed |= {
+        "alarm",
+        "card_pause",
+        "rail_pause",
+        "break_note",
+        "comparison",
+        "account_document",
+        "account_question",
+    }
     # No worker runs.
     not_needed |= {"job_round"}
     assert {table for table, count in full.items() if count == 0} <= not_needed

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
 from build import Shop, order
+from console.people import SignedInStaff
 from dashboard.people import SignedInPerson
 from tidegate import worker
-from tidegate.core.clock import ShiftedClock
+from tidegate.console import work_store
+from tidegate.core.clock import ShiftedClock, SystemClock
 from tidegate.core.errors import Invalid
+from tidegate.dashboard.roll_up import roll_up
 from tidegate.merchant import commands as merchants
 from tidegate.runtime import Runtime
 from tidegate.sandbox import clock as sandbox_clock
 from tidegate.sandbox.trade import PAYMENTS_OF_DAY, Trade
 
 Tick = Callable[[], Awaitable[None]]
+
+
+class LaterClock(SystemClock):
+    def now(self) -> datetime:
+        return super().now() + timedelta(minutes=1)
 
 
 async def trade_of(runtime: Runtime, shop: Shop, tick: Tick) -> Trade:
@@ -43,6 +51,23 @@ async def test_a_week_of_trade_is_in_the_books(runtime: Runtime, shop: Shop, tic
     assert result.counts["paid"] > 20
     assert await admin.fetchval("SELECT count(*) FROM refund") == result.counts["refunded"]
     assert await admin.fetchval("SELECT sum(settled_minor) FROM payment WHERE status = 'success'") > 0
+
+
+async def test_the_overview_of_the_console_shows_the_trade(
+    runtime: Runtime, shop: Shop, tick: Tick, operator: SignedInStaff, admin: Any
+) -> None:
+    """Its clock is a week ahead; the roll-up takes it up once it is half a minute old in real time."""
+    await (await trade_of(runtime, shop, tick)).run(days=7)
+    paid = await admin.fetchval("SELECT count(*) FROM journal WHERE kind = 'checkout_settled'")
+    while (await roll_up(runtime.db, LaterClock())).done:
+        pass
+    assert await admin.fetchval("SELECT sum(payments) FROM takings") == paid
+    page = (await operator.get()).text
+    assert "Nothing was taken in the last 14 days" not in page
+    async with runtime.db.connection() as tx:
+        taken = await work_store.list_taken(tx, since=runtime.clock.now() - timedelta(days=14), days=14)
+    received = await admin.fetchval("SELECT sum(received_minor) FROM takings")
+    assert sum(sum(one.days) for one in taken) == received
 
 
 async def test_trading_again_goes_on_where_it_ended(runtime: Runtime, shop: Shop, tick: Tick, admin: Any) -> None:

@@ -13,6 +13,7 @@ from tidegate.audit.model import Actor
 from tidegate.core.errors import Conflict, Invalid, NotFound, Problem
 from tidegate.infra.db import Tx
 from tidegate.infra.vault import Vault
+from tidegate.merchant.field import name_in
 
 BYTES_MAX = 5 * 1024 * 1024
 # Of a form with one, with room for its other fields.
@@ -31,9 +32,7 @@ def media_type_of(body: bytes) -> str:
 
 
 async def add(tx: Tx, vault: Vault, account: Account, *, name: str, body: bytes, by: Actor, now: datetime) -> int:
-    name = " ".join(name.split())
-    if not 0 < len(name) <= NAME_CHARS_MAX:
-        raise Invalid(Problem("name", f"Name the document, in at most {NAME_CHARS_MAX} characters."))
+    name = name_in(name, chars_max=NAME_CHARS_MAX)
     if len(body) > BYTES_MAX:
         raise Invalid(Problem("file", f"The file is larger than {BYTES_MAX // 1024 // 1024} MB."))
     media_type = media_type_of(body)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any, Self
 
 import msgspec
 
 from tidegate.infra.address import WebUrl
 from tidegate.infra.http.operation import encode
+from tidegate.infra.http.query import Moment
+from tidegate.infra.timestamp import to_iso
 from tidegate.merchant.field import PersonName
 
 KYC_BYTES_MAX = 16 * 1024
@@ -20,6 +23,14 @@ _WORDS = {
     "lastName": "Last name of the person that holds the account.",
     "businessName": "Name of the company that holds the account.",
 }
+
+
+def end_in(text: str, now: datetime) -> datetime:
+    """When an account ends: a time, or a date, which means the end of that day. Raises ValueError."""
+    end = Moment.parse(text).end
+    if end <= now:
+        raise ValueError(f"must be in the future; it is {to_iso(now)}")
+    return end
 
 
 class DocumentUrl(str):

@@ -9,22 +9,21 @@ from tidegate.account import question_store as questions
 from tidegate.account.model import Account, AccountStatus
 from tidegate.audit import store as audit
 from tidegate.audit.model import Actor
-from tidegate.core.card_number import contains_card_number
-from tidegate.core.errors import Conflict, Invalid, Problem
+from tidegate.core.errors import Conflict
 from tidegate.infra.db import Database, Tx
 from tidegate.mail import store as mail
 from tidegate.mail.model import Mail, one_line
 from tidegate.member import team_store
 from tidegate.member.permission import Permission, may
 from tidegate.merchant import store as merchant_store
+from tidegate.merchant.field import remark_in
 
-TEXT_CHARS_MAX = 500
 _ANSWER = Permission.REQUEST_ACCOUNT
 
 
 async def ask(db: Database, base_url: str, account_id: str, question: str, *, by: Actor, now: datetime) -> None:
     """Mailed to those of the merchant who may request accounts."""
-    question = _text("question", question)
+    question = remark_in("question", question)
     account = await commands.get_unscoped(db, account_id)
     async with db.transaction() as tx:
         await _refuse_decided(tx, account)
@@ -35,11 +34,22 @@ async def ask(db: Database, base_url: str, account_id: str, question: str, *, by
 
 
 async def answer(tx: Tx, account: Account, text: str, *, by: Actor, now: datetime) -> None:
-    text = _text("answer", text)
+    text = remark_in("answer", text)
     await _refuse_decided(tx, account)
     if not await questions.answer(tx, account.business_id, account.id, text, by=by.actor, now=now):
-        raise Conflict("no question waits for an answer; another person may have answered it")
+        raise Conflict("no question waits for an answer; it was answered by another person, or taken back")
     await audit.insert(tx, account.business_id, by, action="account.answered", subject=account.id, details={}, now=now)
+
+
+async def take_back(db: Database, account_id: str, *, question_id: int | None, by: Actor, now: datetime) -> None:
+    """The one that waits, while it is not answered; of a page, only the one that it showed."""
+    account = await commands.get_unscoped(db, account_id)
+    async with db.transaction() as tx:
+        if not await questions.take_back(tx, account.business_id, account.id, question_id, by=by.actor, now=now):
+            raise Conflict("no such question waits for an answer; it was answered, or taken back before")
+        await audit.insert(
+            tx, account.business_id, by, action="account.question_taken_back", subject=account.id, details={}, now=now
+        )
 
 
 async def _refuse_decided(tx: Tx, account: Account) -> None:
@@ -68,12 +78,3 @@ async def _mail(tx: Tx, account: Account, question: str, base_url: str, *, now: 
             closing="The account waits until it is answered.",
         )
         await mail.insert(tx, account.business_id, letter, now=now)
-
-
-def _text(field: str, text: str) -> str:
-    text = " ".join(text.split())
-    if not 0 < len(text) <= TEXT_CHARS_MAX or not text.isprintable():
-        raise Invalid(Problem(field, f"The {field} is a text of at most {TEXT_CHARS_MAX} characters."))
-    if contains_card_number(text):
-        raise Invalid(Problem(field, f"The {field} looks like a card number; never send card data here."))
-    return text

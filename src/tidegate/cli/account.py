@@ -10,6 +10,7 @@ import msgspec
 from rich.table import Table
 
 from tidegate.account import commands, question, question_store, store, wire
+from tidegate.account.field import end_in
 from tidegate.account.model import Account, AccountStatus
 from tidegate.account.name_rule import NameCheck, NameVerdict, check_name
 from tidegate.account.question_store import AccountQuestion
@@ -20,7 +21,7 @@ from tidegate.cli.merchant_webhooks import running_settings
 from tidegate.cli.operator import ago, any_business_option, limit_option, with_payment_deps, words
 from tidegate.cli.proposal import act_or_propose, by_option, why_option
 from tidegate.core.clock import Clock
-from tidegate.infra.http.query import Moment
+from tidegate.infra.http.operation import encode
 from tidegate.infra.timestamp import to_iso
 from tidegate.merchant import commands as merchants
 from tidegate.rail.deps import PaymentDeps
@@ -119,7 +120,7 @@ def approve(account_id: str, expires_at: str | None, why: str | None, by: str | 
     """Approve a pending account. The rail opens it, and it takes money from then on."""
 
     def arguments(now: datetime) -> ApprovalArguments:
-        return ApprovalArguments(expires_at=_end_in(expires_at, now) if expires_at else None)
+        return ApprovalArguments(expires_at=_end(expires_at, now) if expires_at else None)
 
     _propose_and_show("account.approve", account_id, why=why, by=by, as_json=as_json, arguments=arguments)
 
@@ -137,6 +138,20 @@ def ask(account_id: str, text: str) -> None:
 
     with_payment_deps(run)
     out.print("[green]✓[/] asked; `tidegate account show` prints the answer.")
+
+
+@account.command(name="take-back")
+@click.argument("account_id", metavar="ID")
+@reports_errors
+def take_back(account_id: str) -> None:
+    """Take back the question that the merchant has not answered yet."""
+
+    async def run(deps: PaymentDeps, clock: Clock) -> None:
+        now = clock.now_of((await commands.get_unscoped(deps.db, account_id)).business_id)
+        await question.take_back(deps.db, account_id, question_id=None, by=OPERATOR, now=now)
+
+    with_payment_deps(run)
+    out.print("[green]✓[/] taken back.")
 
 
 @account.command()
@@ -221,15 +236,11 @@ def show_name_check(check: NameCheck, verdict: str) -> None:
         out.print(f"[dim]{number:>3}[/] {plain(step)}", soft_wrap=True)
 
 
-def _end_in(text: str, now: datetime) -> datetime:
-    """A date means the end of that day."""
+def _end(text: str, now: datetime) -> datetime:
     try:
-        end = Moment.parse(text).end
+        return end_in(text, now)
     except ValueError as error:
         fail(f"--expires-at {error}.")
-    if end <= now:
-        fail(f"--expires-at must be in the future; it is {to_iso(now)}.")
-    return end
 
 
 def _propose_and_show(
@@ -257,12 +268,31 @@ def _act_and_show(act: AccountCommand, account_id: str, as_json: bool) -> None:
 
     record, state, asked = with_payment_deps(run)
     if as_json:
-        print_record(record)
+        print_record(
+            {
+                **msgspec.json.decode(encode(record), type=dict[str, msgspec.Raw]),
+                "questions": [_question_json(one) for one in asked],
+            }
+        )
         return
     _show(record, state)
     for one in asked:
         out.print(f"[dim]{'asked':<12}[/] {plain(one.question)}", soft_wrap=True)
-        out.print(f"[dim]{'answer':<12}[/] {plain(one.answer) if one.answer else '[yellow]not yet[/]'}", soft_wrap=True)
+        waits = "[yellow]not yet[/]" if one.is_open else "[dim]taken back[/]"
+        out.print(f"[dim]{'answer':<12}[/] {plain(one.answer) if one.answer else waits}", soft_wrap=True)
+
+
+def _question_json(one: AccountQuestion) -> dict[str, str | None]:
+    return {
+        "question": one.question,
+        "askedBy": one.asked_by,
+        "askedAt": to_iso(one.asked_at),
+        "answer": one.answer,
+        "answeredBy": one.answered_by,
+        "answeredAt": to_iso(one.answered_at) if one.answered_at else None,
+        "takenBackBy": one.taken_back_by,
+        "takenBackAt": to_iso(one.taken_back_at) if one.taken_back_at else None,
+    }
 
 
 async def _record(deps: PaymentDeps, found: Account, now: datetime) -> wire.AccountRecord:

@@ -13,7 +13,7 @@ from tidegate.core.clock import Clock
 from tidegate.infra.timestamp import to_iso
 from tidegate.intake import suspense as commands
 from tidegate.intake import suspense_store as store
-from tidegate.intake.candidates import list_candidates
+from tidegate.intake.candidates import list_candidates, list_likely
 from tidegate.intake.model import SuspenseDecision, SuspenseReceipt, TransferCandidate
 from tidegate.ledger.model import PLATFORM_BUSINESS_ID
 from tidegate.rail.deps import PaymentDeps
@@ -41,14 +41,15 @@ def suspense() -> None:
 @reports_errors
 def list_(business_id: str | None, limit: int, as_json: bool) -> None:
     """List money in suspense, the oldest first: in a currency that its account does not take, without an account, or
-    with a missing or wrong reference. Of transfers in bank files, payments of the same amount are shown.
+    with a missing or wrong reference. Of transfers in bank files, payments of the same amount are shown; `show` also
+    looks for the merchants' references that the narration names.
     """
 
     async def run(deps: PaymentDeps, _: Clock) -> list[SuspenseCase]:
         async with deps.db.connection() as tx:
             # One more than shown, to know whether there are others.
             found = await store.list_open(tx, business_id=business_id, limit=limit + 1)
-            return [(one, await list_candidates(tx, one)) for one in found]
+            return [(one, await list_likely(tx, one)) for one in found]
 
     found = with_payment_deps(run)
     if as_json:
@@ -68,6 +69,23 @@ def list_(business_id: str | None, limit: int, as_json: bool) -> None:
     show_table(table, "[green]✓[/] Nothing is in suspense.")
     if len(found) > limit:
         out.print(f"[dim]There are more than these {limit}; --limit shows up to {SHOWN_MAX}.[/]")
+
+
+@suspense.command()
+@_id
+@reports_errors
+def show(receipt_id: int) -> None:
+    """Show money in suspense as JSON, with all payments that it may be for."""
+
+    async def run(deps: PaymentDeps, _: Clock) -> SuspenseCase | None:
+        async with deps.db.connection() as tx:
+            one = await store.find_open(tx, receipt_id)
+            return (one, await list_candidates(tx, one)) if one else None
+
+    found = with_payment_deps(run)
+    if found is None:
+        fail(f"Nothing in suspense has the number {receipt_id}.")
+    print_record(_record(*found))
 
 
 def _record(one: SuspenseReceipt, candidates: list[TransferCandidate]) -> dict[str, object]:

@@ -9,19 +9,22 @@ from dataclasses import dataclass
 import msgspec
 
 from tidegate.account import commands, document_store, model, question, question_store, store
+from tidegate.account.field import end_in
 from tidegate.account.model import Account, AccountAction, AccountStatus
 from tidegate.account.wire import checklist_of
 from tidegate.approval import store as approval_store
 from tidegate.console.proposing import propose, show_proposals
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, IllegalTransition, Invalid, NotFound, Problem, Refusal
+from tidegate.dashboard.paging import number_in
 from tidegate.infra.page.response import Html
 from tidegate.merchant import commands as merchants
-from tidegate.merchant.field import Remark
+from tidegate.merchant.field import remark_in
 from tidegate.staff import store as staff_store
 from tidegate.staff.permission import StaffPermission
 from tidegate.staff_approval import commands as staff_approvals
 from tidegate.staff_approval import subject_store
+from tidegate.staff_approval.arguments import ApprovalArguments
 
 PAGE = 100
 _HUMP = re.compile("(?<=[a-z])(?=[A-Z])")
@@ -68,7 +71,7 @@ class AccountPages:
             stored = await document_store.list_of(tx, account.business_id, account.id)
             asked = await question_store.list_of(tx, account.business_id, account.id)
             staff = await staff_store.list_names(tx)
-        is_asked = any(one.answer is None for one in asked)
+        is_asked = any(one.is_open for one in asked)
         word, tint = state_words(account, is_asked=is_asked)
         return self.shell.page(
             visitor, "account.html", title=f"Account of {account.holder}", section="Accounts to approve", wrong=wrong,
@@ -87,9 +90,18 @@ class AccountPages:
             raise NotFound(f"`what` is one of {', '.join(PROPOSALS)}")
         try:
             model.refuse_unless_allowed(account, AccountAction(visitor.form["what"]))
-            return await propose(self.shell, visitor, command, account.business_id, account.id)
+            arguments = self._approval_in(visitor, account) if command == "account.approve" else staff_approvals.NOTHING
+            return await propose(self.shell, visitor, command, account.business_id, account.id, arguments=arguments)
         except (Invalid, ChangedElsewhere, Conflict, IllegalTransition) as wrong:
             return await self.page(visitor, wrong)
+
+    def _approval_in(self, visitor: ConsoleVisitor, account: Account) -> ApprovalArguments:
+        text = visitor.form.get("expires_at", "").strip()
+        try:
+            end = end_in(text, self.shell.clock.now_of(account.business_id)) if text else None
+        except ValueError as error:
+            raise Invalid(Problem("expires_at", f"The last day {error}.")) from None
+        return ApprovalArguments(expires_at=end)
 
     async def suspend(self, visitor: ConsoleVisitor) -> Html:
         """Stops money, so one person does it."""
@@ -118,12 +130,24 @@ class AccountPages:
             return await self.page(visitor, wrong)
         return self.shell.to(f"/accounts/{account.id}?said=asked")
 
+    async def take_back(self, visitor: ConsoleVisitor) -> Html:
+        account = await commands.get_unscoped(self.shell.db, visitor.request.path["account"])
+        try:
+            await question.take_back(
+                self.shell.db, account.id, question_id=number_in(visitor.form.get("asked", "")) or 0,
+                by=visitor.by, now=self.shell.clock.now_of(account.business_id),
+            )  # fmt: skip
+        except Conflict as wrong:
+            return await self.page(visitor, wrong)
+        return self.shell.to(f"/accounts/{account.id}?said=done")
+
     def routes(self) -> list[ConsoleRoute]:
         at = "/accounts/{account}"
         return [
             ConsoleRoute("GET", "/accounts", "showAccountsToApprove", StaffPermission.SEE, self.show_list),
             ConsoleRoute("GET", at, "showAccountToApprove", StaffPermission.SEE, self.show),
             ConsoleRoute("POST", f"{at}/ask", "askMerchant", StaffPermission.ASK, self.ask),
+            ConsoleRoute("POST", f"{at}/ask/take-back", "takeBackQuestion", StaffPermission.ASK, self.take_back),
             ConsoleRoute("POST", f"{at}/propose", "proposeOnAccount", StaffPermission.PROPOSE, self.decide),
             ConsoleRoute("POST", f"{at}/suspend", "suspendAccount", StaffPermission.SUSPEND, self.suspend),
         ]
@@ -131,13 +155,7 @@ class AccountPages:
 
 def reason_in(visitor: ConsoleVisitor) -> str:
     """Shown to the merchant."""
-    text = visitor.form.get("reason", "").strip()
-    try:
-        if not text:
-            raise ValueError("must say why")
-        return str(Remark.parse(text))
-    except ValueError as error:
-        raise Invalid(Problem("reason", f"The reason {error}.")) from None
+    return remark_in("reason", visitor.form.get("reason", ""))
 
 
 def state_words(account: Account, *, is_asked: bool = False) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from tidegate.bank_file import payout_store
 from tidegate.bank_file import store as file_store
 from tidegate.bank_file.payout_store import ProposedPayout
 from tidegate.console.accounts import reason_in
-from tidegate.console.proposing import propose
+from tidegate.console.proposing import propose, show_proposals
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Problem, Refusal
 from tidegate.infra.db import Tx
@@ -77,10 +77,12 @@ class BankPages:
         async with self.shell.db.connection() as tx:
             payout = await self._found(tx, visitor)
             version = await staff_approvals.version_of(tx, bank_approval.COMMAND, payout.business_id, payout.reference)
-            proposed = await approval_store.list_about(tx, payout.business_id, payout.reference)
+            found = await approval_store.list_about(tx, payout.business_id, payout.reference)
+            proposed = await show_proposals(self.shell, visitor, tx, found)
         return self.shell.page(
             visitor, "bank_payment.html", title=f"Payment {payout.reference}", section="Bank payments", payout=payout,
-            version=version, proposed=proposed, tints=TINTS, wrong=wrong, status=_status_of(wrong),
+            version=version, proposed=proposed, is_decidable=all(one.is_void for one in proposed),
+            tints=TINTS, wrong=wrong, status=_status_of(wrong),
         )  # fmt: skip
 
     async def pay(self, visitor: ConsoleVisitor) -> Html:

@@ -16,16 +16,19 @@ from tidegate.core.visible import visible
 from tidegate.dashboard.inflow_pages import INFLOW_WORDS
 from tidegate.dashboard.paging import number_in
 from tidegate.dashboard.payment_page import STATUS_WORDS
+from tidegate.dashboard.refunds import STATUS_WORDS as REFUND_WORDS
 from tidegate.infra.page.response import Html
 from tidegate.payment.model import PaymentStatus
 from tidegate.rail.deps import PaymentDeps
+from tidegate.refund.model import RefundStatus
 from tidegate.staff.permission import StaffPermission
 
 TEXT_CHARS_MAX = 100
 _EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,190}")
 _AMOUNT = re.compile(r"(\D{0,4}?)\s?([0-9]{1,3}(?:,[0-9]{3}){1,4}|[0-9]{1,12})(\.[0-9]{1,2})?")
 _PLACES = {"merchant": "/merchants/{key}", "inflow": "/held/{key}", "account": "/accounts/{key}",
-           "suspense": "/suspense/{key}", "payment": "/payments/{business_id}/{key}"}  # fmt: skip
+           "suspense": "/suspense/{key}", "payment": "/payments/{business_id}/{key}",
+           "refund": "/stuck/refund/{business_id}/{key}"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,8 @@ class ConsoleSearch:
                 found += await find_store.find_by_transaction(tx, sought, rails=rails)
                 found += await find_store.find_by_dispute(tx, sought)
                 found += await find_store.find_by_sender(tx, sought)
+                found += await find_store.find_by_transfer(tx, sought)
+                found += await find_store.find_by_amount(tx, sought)
                 found += await find_store.find_waiting(tx, sought)
         # A thing that is found in two ways is listed once, by the first.
         once = {(one.kind, one.business_id, one.key): one for one in reversed(found)}
@@ -97,6 +102,8 @@ def state_of(one: SearchResult) -> tuple[str, str]:
         return STATUS_WORDS[PaymentStatus(one.state)]
     if one.kind == "inflow":
         return INFLOW_WORDS[CollectionStatus(one.state)]
+    if one.kind == "refund":
+        return REFUND_WORDS[RefundStatus(one.state)]
     return ("In suspense", "warn") if one.state == "suspense" else (one.state.capitalize(), "")
 
 

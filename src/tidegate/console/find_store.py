@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from tidegate.core.ids import business_code_of
 from tidegate.core.money import Money
 from tidegate.infra.db import Row, Tx
 
@@ -30,7 +31,7 @@ class Sought(NamedTuple):
 
 
 class SearchResult(NamedTuple):
-    # merchant, payment, inflow, account or suspense.
+    # merchant, payment, inflow, refund, account or suspense.
     kind: str
     business_id: str
     business: str
@@ -61,16 +62,18 @@ async def find_merchants(tx: Tx, sought: Sought) -> list[SearchResult]:
 
 
 async def find_of_merchants(tx: Tx, sought: Sought, *, rails: Sequence[str]) -> list[SearchResult]:
-    """Payments and inflows, business by business, until there are enough."""
+    """Payments and inflows, business by business, until there are enough; a pay code names its business."""
     amounts = [{"currency": one.currency, "minor": one.minor} for one in sought.amounts]
     rows = await tx.fetch(
         """
         SELECT found.kind, business.id AS business_id, business.name AS business, found.key, found.name, found.state,
                found.currency, found.minor, found.payer, found.created_at, found.found_by
           FROM business CROSS JOIN LATERAL search_business(business.id, $1, $2, $3, $4, $5) AS found
+         WHERE $6::text IS NULL OR business.code = $6
          LIMIT $5
         """,
         sought.text, sought.email, msgspec.json.encode(amounts).decode(), list(rails), FOUND_MAX,
+        business_code_of(sought.text),
     )  # fmt: skip
     return [_result(row) for row in rows]
 
@@ -159,8 +162,49 @@ async def find_by_sender(tx: Tx, sought: Sought) -> list[SearchResult]:
     return [_result(row) for row in rows]
 
 
+async def find_by_amount(tx: Tx, sought: Sought) -> list[SearchResult]:
+    """Inflows, whatever became of them."""
+    rows = await tx.fetch(
+        """
+        SELECT 'inflow' AS kind, inflow.business_id, business.name AS business, inflow.reference AS key,
+               inflow.reference AS name, inflow.status AS state, inflow.source_currency AS currency,
+               inflow.source_minor AS minor, inflow.payer ->> 'name' AS payer, inflow.created_at,
+               'its amount' AS found_by
+          FROM unnest($1::text[], $2::bigint[]) AS wanted (currency, minor)
+         CROSS JOIN LATERAL (SELECT * FROM collection
+                              WHERE source_currency = wanted.currency AND source_minor = wanted.minor
+                              ORDER BY id DESC LIMIT $3) AS inflow
+          JOIN business ON business.id = inflow.business_id
+         ORDER BY inflow.id DESC LIMIT $3
+        """,
+        [one.currency.value for one in sought.amounts], [one.minor for one in sought.amounts], FOUND_MAX,
+    )  # fmt: skip
+    return [_result(row) for row in rows]
+
+
+async def find_by_transfer(tx: Tx, sought: Sought) -> list[SearchResult]:
+    """Payments by the beginning of the name of whoever sent the money."""
+    rows = await tx.fetch(
+        """
+        SELECT 'payment' AS kind, payment.business_id, business.name AS business, payment.pay_code AS key,
+               payment.reference AS name, payment.status AS state, payment.currency, sent.amount_minor AS minor,
+               sent.payer ->> 'name' AS payer, sent.created_at, 'the sender of the money' AS found_by
+          FROM (SELECT * FROM receipt
+                 WHERE lower(payer ->> 'name') COLLATE "C" >= lower($1)
+                   AND lower(payer ->> 'name') COLLATE "C" < lower($1) || chr(1114111)
+                   AND payment_id IS NOT NULL AND payer ->> 'name' IS NOT NULL
+                 LIMIT $2) AS sent
+          JOIN payment ON payment.business_id = sent.business_id AND payment.id = sent.payment_id
+          JOIN business ON business.id = sent.business_id
+         ORDER BY sent.created_at DESC
+        """,
+        sought.text, FOUND_MAX,
+    )  # fmt: skip
+    return [_result(row) for row in rows]
+
+
 async def find_waiting(tx: Tx, sought: Sought) -> list[SearchResult]:
-    """Money in suspense by number, amount, sender or transaction, and held inflows by amount."""
+    """Money in suspense by number, amount, sender or transaction."""
     amounts = [" ".join((one.currency, str(one.minor))) for one in sought.amounts]
     suspense = await tx.fetch(
         """
@@ -182,23 +226,7 @@ async def find_waiting(tx: Tx, sought: Sought) -> list[SearchResult]:
         """,
         sought.number,
     )
-    held = await tx.fetch(
-        """
-        SELECT 'inflow' AS kind, waiting.business_id, business.name AS business, waiting.reference AS key,
-               waiting.reference AS name, waiting.status AS state, waiting.source_currency AS currency,
-               waiting.source_minor AS minor, waiting.payer ->> 'name' AS payer, waiting.created_at,
-               'its amount' AS found_by
-          FROM (SELECT * FROM collection WHERE status = 'pending' ORDER BY id DESC LIMIT $3) AS waiting
-          JOIN business ON business.id = waiting.business_id
-         WHERE waiting.source_currency || ' ' || waiting.source_minor = ANY ($1)
-         LIMIT $2
-        """,
-        amounts, FOUND_MAX, LOOKED_THROUGH_MAX,
-    )  # fmt: skip
-    return [
-        *(SearchResult(**{"business": "", **row}) for row in (*suspense, *decided)),
-        *(_result(row) for row in held),
-    ]
+    return [SearchResult(**{"business": "", **row}) for row in (*suspense, *decided)]
 
 
 def _result(row: Row) -> SearchResult:

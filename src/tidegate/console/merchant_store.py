@@ -42,7 +42,8 @@ async def list_merchants(tx: Tx, *, part: str, after: str, since: datetime, limi
                                        LIMIT $5)) AS owing,
                ended.ended, ended.paid,
                ARRAY(SELECT currency || ' ' || sum(received_minor) FROM takings
-                      WHERE business_id = business.id AND hour >= $3 GROUP BY currency ORDER BY currency) AS taken
+                      WHERE business_id = business.id AND hour >= time_of(business.id, $3)
+                      GROUP BY currency ORDER BY currency) AS taken
           FROM business
          CROSS JOIN LATERAL (
                SELECT count(*) AS ended, count(*) FILTER (WHERE newest.status = 'success') AS paid

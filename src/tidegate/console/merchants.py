@@ -10,7 +10,7 @@ from urllib.parse import quote
 from tidegate.approval import store as approval_store
 from tidegate.console import merchant_store
 from tidegate.console.accounts import reason_in
-from tidegate.console.proposing import propose
+from tidegate.console.proposing import propose, show_proposals
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Problem, Refusal
 from tidegate.core.fee import DEFAULT_FEE_RULES, FeeOnRefund, fee_on
@@ -94,7 +94,8 @@ class MerchantPages:
         business = await commands.get(self.shell.db, business_id)
         async with self.shell.db.connection() as tx:
             version = await staff_approvals.version_of(tx, "merchant.settings", business_id, business_id)
-            proposed = await approval_store.list_of_business(tx, business_id)
+            found = await approval_store.list_of_business(tx, business_id)
+            proposed = await show_proposals(self.shell, visitor, tx, found)
             wallets = await merchant_store.list_wallets(tx, business_id)
             paused = await card_pause_store.find_open(tx, business_id)
             team = await team_store.list_team(tx, business_id)

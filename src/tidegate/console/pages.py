@@ -24,6 +24,7 @@ from tidegate.console.payment_pages import MerchantPaymentPages
 from tidegate.console.people_pages import SandboxStaffPages, StaffPages
 from tidegate.console.rail_pages import RailPages
 from tidegate.console.reconcile_pages import ReconcilePages
+from tidegate.console.refund_detail import RefundDetailPages
 from tidegate.console.refund_pages import RefundForMerchantPages
 from tidegate.console.shell import PATH, ConsoleRoute, ConsoleShell
 from tidegate.console.staff_sign_in_pages import StaffSignInPages
@@ -63,6 +64,7 @@ class Console:
         self.sign_in_pages = StaffSignInPages(self.shell)
         self.access = ConsoleAccess(urlsplit(settings.console_url).hostname, settings.console_networks)
         accounts, merchants = AccountPages(self.shell, settings.base_url), MerchantPages(self.shell, settings.base_url)
+        refunds = RefundDetailPages(self.shell)
         self.table: list[ConsoleRoute] = [
             *Overview(self.shell).routes(),
             *ConsoleSearch(self.shell, payment_deps).routes(),
@@ -78,7 +80,8 @@ class Console:
             *RefundForMerchantPages(self.shell, payment_deps, merchants).routes(),
             *DisputePages(self.shell).routes(),
             *BankPages(self.shell, payment_deps).routes(),
-            *RailPages(self.shell, payment_deps).routes(),
+            *refunds.routes(),
+            *RailPages(self.shell, payment_deps, refunds).routes(),
             *ReconcilePages(self.shell, payment_deps).routes(),
             *BookPages(self.shell).routes(),
             *JobPages(self.shell).routes(),

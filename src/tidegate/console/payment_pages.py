@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from tidegate.approval import store as approval_store
+from tidegate.console.proposing import show_proposals
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import NotFound
 from tidegate.core.money import Money
@@ -64,7 +65,8 @@ class MerchantPaymentPages:
             if found is None:
                 raise NotFound(f"{business.name} has no payment with this reference or pay code")
             won = await dispute_store.list_won(tx, business.id, found.payment.id)
-            proposed = await approval_store.list_about(tx, business.id, found.payment.pay_code)
+            open_ones = await approval_store.list_about(tx, business.id, found.payment.pay_code)
+            proposed = await show_proposals(self.shell, visitor, tx, open_ones)
             staff = await staff_store.list_names(tx)
         payment, subject, history = found
         at = f"/webhooks/{business.id}/deliveries/dlv_{{}}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
 
 from tidegate.alarm import health_store
@@ -14,14 +14,17 @@ from tidegate.collection import set_rate
 from tidegate.collection.rate_wire import RateNumber, SpreadPercent
 from tidegate.console import work_store
 from tidegate.console.accounts import reason_in
+from tidegate.console.approvals import AT_SUBJECT
 from tidegate.console.proposing import propose
 from tidegate.console.queue_store import STUCK_AFTER
+from tidegate.console.refund_detail import RefundDetailPages
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, Problem, Refusal
 from tidegate.core.ids import PLATFORM_BUSINESS_ID
 from tidegate.core.money import Currency
 from tidegate.dashboard.format import percent
 from tidegate.doctor import rail_store
+from tidegate.infra.http.query import Moment
 from tidegate.infra.page.response import Html
 from tidegate.intake import ask_again
 from tidegate.money_return import list_store
@@ -52,6 +55,7 @@ _PLAIN = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 class RailPages:
     shell: ConsoleShell
     deps: PaymentDeps
+    refunds: RefundDetailPages
 
     async def show_rails(self, visitor: ConsoleVisitor) -> Html:
         return await self._rails(visitor)
@@ -95,8 +99,16 @@ class RailPages:
                 self.shell.db, path["kind"], path["business"], path["reference"], rail=rail, by=visitor.by, now=now
             )
         except Conflict as wrong:
-            return await self._stuck(visitor, wrong)
-        return self.shell.to("/stuck?said=done")
+            return await self._stuck_or_refund(visitor, wrong)
+        is_of_refund = visitor.form.get("at") == AT_SUBJECT and path["kind"] == "refund"
+        page = f"/stuck/refund/{path['business']}/{path['reference']}" if is_of_refund else "/stuck"
+        return self.shell.to(f"{page}?said=done")
+
+    async def _stuck_or_refund(self, visitor: ConsoleVisitor, wrong: Refusal) -> Html:
+        """The page that has the form."""
+        if visitor.form.get("at") == AT_SUBJECT:
+            return await self.refunds.page(visitor, wrong)
+        return await self._stuck(visitor, wrong)
 
     async def end_return(self, visitor: ConsoleVisitor) -> Html:
         path = visitor.request.path
@@ -112,7 +124,7 @@ class RailPages:
                 self.shell, visitor, "refund.end", path["business"], path["reference"], arguments=refund_end_in(visitor)
             )
         except (Invalid, ChangedElsewhere, Conflict) as wrong:
-            return await self._stuck(visitor, wrong)
+            return await self._stuck_or_refund(visitor, wrong)
 
     async def pause(self, visitor: ConsoleVisitor) -> Html:
         """Stops money, so one person does it."""
@@ -166,7 +178,9 @@ class RailPages:
         try:
             if file is None:
                 raise Invalid(Problem("file", "Choose eurofxref-daily.xml."))
-            rates = rate_file.arguments_in(io.BytesIO(file), spread_percent=None, now=visitor.now)
+            typed = visitor.form.get("spread", "").strip()
+            spread = _decimal(typed, "spread", SpreadPercent) if typed else None
+            rates = rate_file.arguments_in(io.BytesIO(file), spread_percent=spread, now=visitor.now)
             async with self.shell.db.connection() as tx:
                 version = await staff_approvals.version_of(tx, "rate.import", PLATFORM_BUSINESS_ID, rate_file.SOURCE)
             return await propose(
@@ -235,7 +249,18 @@ def rate_in(visitor: ConsoleVisitor) -> RateArguments:
     return RateArguments(
         base=base, quote=quote, source=source, rate=_decimal(form.get("rate", ""), "rate", RateNumber),
         spread_basis_points=int(_decimal(form.get("spread", "") or "0", "spread", SpreadPercent) * 100),
+        quoted_at=_quoted_at(form.get("quoted_at", "").strip(), visitor.now),
     )  # fmt: skip
+
+
+def _quoted_at(text: str, now: datetime) -> datetime | None:
+    try:
+        quoted_at = Moment.parse(text).start if text else None
+    except ValueError as error:
+        raise Invalid(Problem("quoted_at", f"The time of the quote {error}.")) from None
+    if quoted_at is not None and quoted_at > now:
+        raise Invalid(Problem("quoted_at", "The time of the quote must not be in the future."))
+    return quoted_at
 
 
 def _decimal(text: str, field: str, check: type[RateNumber] | type[SpreadPercent]) -> Decimal:

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
-from datetime import timedelta
-
-import msgspec
 
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import Invalid, NotFound, Problem, Refusal
+from tidegate.dashboard.day_period import days_in
+from tidegate.dashboard.paging import number_in
 from tidegate.infra.page.response import Html
 from tidegate.rail.deps import PaymentDeps
-from tidegate.reconcile import commands, explanation, explanation_store, report, statement
-from tidegate.reconcile.explanation_store import ExplainedBreak
+from tidegate.reconcile import commands, explanation_store, kept_comparison, report, statement
+from tidegate.reconcile.kept_comparison import KeptComparison
 from tidegate.reconcile.report import Report
+from tidegate.sandbox.wire import Duration
 from tidegate.staff import store as staff_store
 from tidegate.staff.permission import StaffPermission
 from tidegate.staff_approval import subject_store
 
 UPLOAD_BYTES_MAX = 10 * 1024 * 1024
-SLACK = timedelta(days=1)
-SHOWN_MAX = 200
-# A form has few fields; the others are explained after the next comparison.
+SLACK = "1d"
+# A form has few fields; the others are explained after these.
 EXPLAINED_AT_ONCE = 40
-TRANSACTION_CHARS_MAX, SIDES_CHARS_MAX = 200, 500
 NOTES_SHOWN = 20
 COLUMN_CHARS_MAX = 100
 
@@ -37,39 +35,39 @@ class ReconcilePages:
     async def show(self, visitor: ConsoleVisitor) -> Html:
         return await self._page(visitor)
 
-    async def _page(self, visitor: ConsoleVisitor, wrong: Refusal | None = None, made: Report | None = None) -> Html:
-        shown = [*made.breaks, *made.notices][:SHOWN_MAX] if made else []
-        findings = [(one, report.identifier_of(one), report.moment_of(one), report.advice_on(one)) for one in shown]
-        open_ones = _open_ones(made)[:EXPLAINED_AT_ONCE] if made else []
+    async def _page(self, visitor: ConsoleVisitor, wrong: Refusal | None = None) -> Html:
         async with self.shell.db.connection() as tx:
+            made = await kept_comparison.find(tx, visitor.staff.member.id, now=visitor.now)
             notes = await explanation_store.list_newest(tx, limit=NOTES_SHOWN)
             staff = await staff_store.list_names(tx)
+            shown = made.findings if made else []
             owners = {one.movement.business_id or "" for one in shown if one.movement}
             names = await subject_store.names_of(tx, owners)
+        findings = [(one, report.identifier_of(one), report.moment_of(one), report.advice_on(one)) for one in shown]
         return self.shell.page(
             visitor, "reconcile.html", title="Reconcile", section="Reconcile", rails=list(self.deps.rails),
             columns=statement.COLUMNS, made=made, findings=findings, wrong=wrong, status=422 if wrong else 200,
-            open_ones=open_ones, notes=notes, staff=staff, names=names,
+            explainable=_explainable(made) if made else [], notes=notes, staff=staff, names=names, slack=SLACK,
         )  # fmt: skip
 
     async def compare(self, visitor: ConsoleVisitor) -> Html:
         try:
-            return await self._page(visitor, made=await self._compared(visitor))
+            made = await self._compared(visitor)
         except (Invalid, NotFound) as wrong:
             return await self._page(visitor, wrong)
         except statement.Unreadable as unreadable:
             problems = (Problem("file", f"{problem[:1].upper()}{problem[1:]}") for problem in unreadable.problems)
             return await self._page(visitor, Invalid(*problems))
+        await kept_comparison.keep(self.shell.db, visitor.staff.member.id, made, now=visitor.now)
+        return self.shell.to("/reconcile")
 
     async def explain(self, visitor: ConsoleVisitor) -> Html:
         """The differences that were ticked, with one note. The statement itself is not kept."""
         form = visitor.form
-        ticked = [form[name] for name in form if name.startswith("break-")]
         try:
-            if form.get("rail", "") not in self.deps.rails:
-                raise Invalid(Problem("rail", "Compare the statement again: the rail is not known."))
-            await explanation.explain(
-                self.shell.db, form["rail"], [_break_in(text) for text in ticked], form.get("note", ""),
+            await kept_comparison.explain(
+                self.shell.db, visitor.staff.member.id, number_in(form.get("comparison", "")),
+                [name.removeprefix("break-") for name in form if name.startswith("break-")], form.get("note", ""),
                 by=visitor.by, now=visitor.now,
             )  # fmt: skip
         except Invalid as wrong:
@@ -84,8 +82,13 @@ class ReconcilePages:
         if rail not in self.deps.rails:
             raise Invalid(Problem("rail", "Choose the rail of the statement."))
         named = {name: form.get(f"column-{name}", "").strip()[:COLUMN_CHARS_MAX] for name in statement.COLUMNS}
+        first, last = days_in(form)
+        try:
+            slack = Duration.parse(form.get("slack", "") or SLACK).length
+        except ValueError as error:
+            raise Invalid(Problem("slack", f"The slack {error}.")) from None
         lines = statement.read(io.BytesIO(file), {name: theirs for name, theirs in named.items() if theirs})
-        period = commands.period_of(lines, first=None, last=None, slack=SLACK)
+        period = commands.period_of(lines, first=first, last=last, slack=slack)
         return await commands.reconcile(self.shell.db, lines, rail=rail, period=period, is_configured=True)
 
     def routes(self) -> list[ConsoleRoute]:
@@ -99,18 +102,7 @@ class ReconcilePages:
         ]  # fmt: skip
 
 
-def _open_ones(made: Report) -> list[str]:
-    """As the form sends them back, in the order of `unexplained`."""
-    named = explanation.named_breaks(made.findings)
-    return [msgspec.json.encode(about).decode() for one, about in named if one.explanation is None]
-
-
-def _break_in(text: str) -> ExplainedBreak:
-    try:
-        found = msgspec.json.decode(text, type=ExplainedBreak)
-    except msgspec.DecodeError:
-        raise Invalid(Problem("breaks", "Compare the statement again.")) from None
-    is_sized = 0 < len(found.transaction_id) <= TRANSACTION_CHARS_MAX and len(found.sides) <= SIDES_CHARS_MAX
-    if not is_sized or not found.kind.is_break or not (found.transaction_id + found.sides).isprintable():
-        raise Invalid(Problem("breaks", "Compare the statement again."))
-    return found
+def _explainable(made: KeptComparison) -> list[int]:
+    """The places of the first that nothing explains yet."""
+    found = [place for place, one in enumerate(made.findings) if one.kind.is_break and one.explanation is None]
+    return found[:EXPLAINED_AT_ONCE]

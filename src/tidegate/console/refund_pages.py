@@ -7,7 +7,7 @@ from decimal import Decimal, InvalidOperation
 
 from tidegate.approval import store as approval_store
 from tidegate.console.merchants import MerchantPages
-from tidegate.console.proposing import propose
+from tidegate.console.proposing import propose, show_proposals
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Problem, RefundExceedsAvailable, Refusal
 from tidegate.core.money import Money
@@ -64,7 +64,8 @@ class RefundForMerchantPages:
             key = PaymentKey(business.id, subject.reference)
             payment = await payments.find(tx, key) if subject.payment_id is not None else None
             version = await staff_approvals.version_of(tx, _COMMAND, business.id, subject.reference)
-            proposed = await approval_store.list_about(tx, business.id, subject.reference)
+            found = await approval_store.list_about(tx, business.id, subject.reference)
+            proposed = await show_proposals(self.shell, visitor, tx, found)
         return self.shell.page(
             visitor, "refund.html", title=f"Refund {subject.reference}", section="Refunds & returns", wrong=wrong,
             status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409, business=business,

@@ -111,11 +111,14 @@ async def list_rates(tx: Tx, business_id: str, *, limit: int) -> list[RateRow]:
 
 
 async def list_hours(tx: Tx, *, since: datetime, hours: int) -> list[int]:
-    """Payments of all merchants in each hour, the oldest first, from the roll-up."""
+    """Payments of all merchants in each hour, the oldest first, from the roll-up. By the time of each merchant, where a
+    sandbox has moved it."""
     rows = await tx.fetch(
         """
-        SELECT floor(extract(epoch FROM hour - $1) / 3600)::integer AS at, sum(payments)::bigint AS payments
-          FROM takings WHERE hour >= $1 GROUP BY 1
+        SELECT floor(extract(epoch FROM hour - coalesce(ahead, '0') - $1) / 3600)::integer AS at,
+               sum(payments)::bigint AS payments
+          FROM takings LEFT JOIN business_clock USING (business_id)
+         WHERE hour >= $1 AND hour - coalesce(ahead, '0') >= $1 GROUP BY 1
         """,
         since,
     )
@@ -134,12 +137,14 @@ class CurrencyTaken(NamedTuple):
 
 
 async def list_taken(tx: Tx, *, since: datetime, days: int) -> list[CurrencyTaken]:
-    """Of all merchants, by days of 24 hours up to now, from the roll-up."""
+    """Of all merchants, by days of 24 hours up to now, from the roll-up. By the time of each merchant, where a sandbox
+    has moved it."""
     rows = await tx.fetch(
         """
-        SELECT currency, floor(extract(epoch FROM hour - $1) / 86400)::integer AS day, sum(received_minor) AS minor,
-               sum(payments) AS payments
-          FROM takings WHERE hour >= $1 GROUP BY 1, 2 ORDER BY 1, 2
+        SELECT currency, floor(extract(epoch FROM hour - coalesce(ahead, '0') - $1) / 86400)::integer AS day,
+               sum(received_minor) AS minor, sum(payments) AS payments
+          FROM takings LEFT JOIN business_clock USING (business_id)
+         WHERE hour >= $1 AND hour - coalesce(ahead, '0') >= $1 GROUP BY 1, 2 ORDER BY 1, 2
         """,
         since,
     )

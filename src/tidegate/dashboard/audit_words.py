@@ -27,6 +27,7 @@ ACTIONS = {
     "account.close": ActionWords("closed the account"),
     "account.decline": ActionWords("declined the account"),
     "account.expire": ActionWords("ended the account at its date"),
+    "account.question_taken_back": ActionWords("took back a question about the account", "/accounts/{}"),
     "account.reinstate": ActionWords("reinstated the account"),
     "account.requested": ActionWords("requested an account"),
     "account.suspend": ActionWords("suspended the account"),

@@ -24,6 +24,7 @@ from tidegate.infra.page.cookie import NOTHING_SET
 from tidegate.infra.page.response import Html
 from tidegate.member.permission import Permission
 from tidegate.merchant import store as merchants
+from tidegate.merchant.field import name_in
 from tidegate.merchant.logo import BYTES_MAX, Logo, logo_from
 from tidegate.merchant.model import Brand, Support
 
@@ -153,11 +154,13 @@ def _address(values: Mapping[str, str], is_tried: bool, view: str, state: str) -
 
 
 def brand_in(form: Mapping[str, str]) -> dict[str, str]:
-    name = " ".join(form["name"].split())
     accent, email, phone = form["accent"].lower(), form["support_email"].strip(), form["support_phone"].strip()
-    problems = []
-    if not 0 < len(name) <= NAME_CHARS_MAX:
-        problems.append(Problem("name", f"Enter a name of at most {NAME_CHARS_MAX} characters."))
+    problems: list[Problem] = []
+    name = ""
+    try:
+        name = name_in(form["name"], chars_max=NAME_CHARS_MAX)
+    except Invalid as wrong:
+        problems += wrong.problems
     if not _COLOUR.fullmatch(accent):
         problems.append(Problem("accent", "Enter a colour such as #0f7b6c."))
     if email and not _EMAIL.fullmatch(email):

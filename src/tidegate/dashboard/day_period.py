@@ -21,6 +21,13 @@ class DayPeriod(NamedTuple):
 
 
 def period_in(query: Mapping[str, str], times: Times) -> DayPeriod:
+    first, last = days_in(query)
+    return DayPeriod(
+        times.start_of(first) if first else None, times.start_of(last + timedelta(days=1)) if last else None
+    )
+
+
+def days_in(query: Mapping[str, str]) -> tuple[date | None, date | None]:
     """Raises Invalid: a day that cannot be read is never ignored."""
     problems: list[Problem] = []
     first, last = (_day(query.get(name, ""), name, problems) for name in ("from", "to"))
@@ -28,9 +35,7 @@ def period_in(query: Mapping[str, str], times: Times) -> DayPeriod:
         problems.append(Problem("to", "Choose a day that is not before the first one."))
     if problems:
         raise Invalid(*problems)
-    return DayPeriod(
-        times.start_of(first) if first else None, times.start_of(last + timedelta(days=1)) if last else None
-    )
+    return first, last
 
 
 def _day(text: str, name: str, problems: list[Problem]) -> date | None:

@@ -132,7 +132,7 @@ _HOME = """
             'asked_accounts', ARRAY(SELECT asked.account_id FROM account_question AS asked
                   JOIN virtual_account AS account
                     ON account.business_id = $1 AND account.id = asked.account_id AND account.status = 'pending'
-                WHERE asked.business_id = $1 AND asked.answer IS NULL LIMIT 5),
+                WHERE asked.business_id = $1 AND asked.answer IS NULL AND asked.taken_back_at IS NULL LIMIT 5),
             'held_inflows', (SELECT count(*) FROM (
                 SELECT FROM collection WHERE business_id = $1 AND status = 'pending' LIMIT $7) AS held),
             'returned_inflows', (SELECT count(*) FROM (
@@ -237,10 +237,12 @@ async def roll_up(tx: Tx, business_id: str, *, before: datetime, limit: int) -> 
 
 
 # Up to the first journal that is too young: times may be out of order by some moments, and what the watermark has
-# passed is never added.
+# passed is never added. Young by its time, and by its number: that is of the real time, whatever clock a sandbox moves.
 _ROLL_UP = """
     WITH young AS (
-        SELECT id FROM journal WHERE business_id = $1 AND id > $4 AND created_at >= $2 ORDER BY id LIMIT 1),
+        SELECT id FROM journal
+         WHERE business_id = $1 AND id > greatest($4, journal_number($2) - 1) AND created_at >= $2
+         ORDER BY id LIMIT 1),
     next AS (
         SELECT journal.id, journal.kind, journal.cause, journal.created_at
           FROM journal

@@ -14,6 +14,7 @@ from tidegate.dashboard.view_store import SavedView
 from tidegate.infra.db import Tx
 from tidegate.infra.page.response import Html
 from tidegate.member.permission import Permission
+from tidegate.merchant import field
 
 VIEWS_MAX = 30
 NAME_CHARS_MAX = 60
@@ -87,7 +88,4 @@ class ViewPages:
 
 
 def name_in(text: str) -> str:
-    name = " ".join(text.split())
-    if not 0 < len(name) <= NAME_CHARS_MAX:
-        raise Invalid(Problem("name", f"Enter a name of at most {NAME_CHARS_MAX} characters."))
-    return name
+    return field.name_in(text, chars_max=NAME_CHARS_MAX)

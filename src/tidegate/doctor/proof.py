@@ -10,11 +10,14 @@ from tidegate.core.finding import Finding
 from tidegate.doctor import proof_store
 from tidegate.doctor.commands import examine_books
 from tidegate.doctor.proof_store import Proof
+from tidegate.infra import job_round_store
 from tidegate.infra.db import Database
 from tidegate.infra.leased_work import RoundResult
 
 # An alarm is raised after an hour without one.
 PROVEN_EVERY = timedelta(minutes=30)
+# The name of the worker's job.
+JOB = "prove_books"
 
 
 async def prove(db: Database) -> Proof:
@@ -32,10 +35,12 @@ async def prove(db: Database) -> Proof:
 
 
 async def prove_due(db: Database, _clock: Clock) -> RoundResult:
-    """One round of the worker. Two at once cost time and harm nothing."""
+    """One round of the worker: when it is due, or an operator has asked for it. Two at once cost only time."""
     async with db.connection() as tx:
         newest = await proof_store.list_newest(tx, limit=1)
-    if newest and SystemClock().now() - newest[0].ended_at < PROVEN_EVERY:
+        wanted_at = (await job_round_store.list_wanted(tx)).get(JOB)
+    is_wanted = bool(newest) and wanted_at is not None and wanted_at > newest[0].began_at
+    if newest and not is_wanted and SystemClock().now() - newest[0].ended_at < PROVEN_EVERY:
         return RoundResult()
     await prove(db)
     return RoundResult(done=1)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import timedelta
 
+from tidegate.core.ids import looks_like_pay_code
 from tidegate.infra.db import Tx
 from tidegate.intake import suspense_store
 from tidegate.intake.model import SuspenseReceipt, TransferCandidate
@@ -21,10 +23,26 @@ NAMES_MAX = 8
 
 async def list_candidates(tx: Tx, receipt: SuspenseReceipt) -> list[TransferCandidate]:
     """Those that the narration names, then those that waited for a transfer of this amount by this rail."""
-    names = list(dict.fromkeys(_NAME.findall(receipt.remittance or "")))[:NAMES_MAX]
-    named = await suspense_store.list_named(tx, names, limit=CANDIDATES_MAX) if names else []
+    references = [name for name in _names_in(receipt) if not looks_like_pay_code(name)]
+    named = await suspense_store.list_of_references(tx, references, limit=CANDIDATES_MAX) if references else []
+    return _each_once([*named, *await list_likely(tx, receipt)])
+
+
+async def list_likely(tx: Tx, receipt: SuspenseReceipt) -> list[TransferCandidate]:
+    """For lists: without those that the narration names by a merchant's reference, for which each business is
+    searched."""
+    pay_codes = [name for name in _names_in(receipt) if looks_like_pay_code(name)]
+    named = await suspense_store.list_of_pay_codes(tx, pay_codes, limit=CANDIDATES_MAX) if pay_codes else []
     waiting = await suspense_store.list_waiting(
         tx, receipt, since=receipt.received_at - LOOKS_BACK, read=TRANSFERS_READ_MAX, limit=CANDIDATES_MAX
     )
-    known = {(one.business_id, one.pay_code) for one in named}
-    return [*named, *(one for one in waiting if (one.business_id, one.pay_code) not in known)]
+    return _each_once([*named, *waiting])
+
+
+def _names_in(receipt: SuspenseReceipt) -> list[str]:
+    return list(dict.fromkeys(_NAME.findall(receipt.remittance or "")))[:NAMES_MAX]
+
+
+def _each_once(found: Sequence[TransferCandidate]) -> list[TransferCandidate]:
+    """By the first way it was found."""
+    return list({(one.business_id, one.pay_code): one for one in reversed(found)}.values())[::-1]

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from tidegate.core.ids import business_code_of
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, StaleChange, Tx, naming
 from tidegate.intake.model import DecidedTransfer, SuspenseDecision, SuspenseReceipt, TransferCandidate
@@ -141,21 +142,34 @@ async def list_waiting(
     return [_candidate(row) for row in rows]
 
 
-async def list_named(tx: Tx, names: Sequence[str], *, limit: int) -> list[TransferCandidate]:
-    """By pay code or merchant reference. Each business is searched by its own index keys."""
+async def list_of_pay_codes(tx: Tx, pay_codes: Sequence[str], *, limit: int) -> list[TransferCandidate]:
+    """A pay code names its business."""
+    rows = await tx.fetch(
+        """
+        SELECT payment.business_id, business.name AS business, payment.pay_code, reference, currency, expected_minor,
+               payment.status, NULL AS account_number, true AS is_named
+          FROM unnest($1::text[], $2::text[]) AS named (code, pay_code)
+          JOIN business ON business.code = named.code
+          JOIN payment ON payment.business_id = business.id AND payment.pay_code = named.pay_code
+         ORDER BY payment.created_at DESC LIMIT $3
+        """,
+        [business_code_of(one) for one in pay_codes], list(pay_codes), limit,
+    )  # fmt: skip
+    return [_candidate(row) for row in rows]
+
+
+async def list_of_references(tx: Tx, references: Sequence[str], *, limit: int) -> list[TransferCandidate]:
+    """By merchant reference. Each business is searched by its own index keys, so this costs more the more there are."""
     rows = await tx.fetch(
         """
         SELECT found.business_id, business.name AS business, pay_code, reference, currency, expected_minor,
                found.status, NULL AS account_number, true AS is_named
           FROM business CROSS JOIN LATERAL (
                SELECT business_id, pay_code, reference, currency, expected_minor, status, created_at FROM payment
-                WHERE business_id = business.id AND reference = ANY ($1)
-                UNION
-               SELECT business_id, pay_code, reference, currency, expected_minor, status, created_at FROM payment
-                WHERE business_id = business.id AND pay_code = ANY ($1)) AS found
+                WHERE business_id = business.id AND reference = ANY ($1)) AS found
          ORDER BY found.created_at DESC LIMIT $2
         """,
-        list(names), limit,
+        list(references), limit,
     )  # fmt: skip
     return [_candidate(row) for row in rows]
 

@@ -13,6 +13,7 @@ import msgspec
 from tidegate.core.errors import Invalid, Problem
 from tidegate.member.permission import NEEDS_SECOND_FACTOR, Role
 from tidegate.member.realm import Realm
+from tidegate.merchant import field
 
 STEP_UP_LASTS = timedelta(minutes=10)
 # A visit is noted at most this often.
@@ -150,10 +151,7 @@ def email_in(text: str) -> str:
 
 
 def name_in(text: str) -> str:
-    name = " ".join(text.split())
-    if not 0 < len(name) <= NAME_CHARS_MAX:
-        raise Invalid(Problem("name", f"Enter a name of at most {NAME_CHARS_MAX} characters."))
-    return name
+    return field.name_in(text, chars_max=NAME_CHARS_MAX)
 
 
 def new_recovery_codes() -> list[str]:

@@ -11,6 +11,8 @@ from email_validator import EmailNotValidError, validate_email
 
 from tidegate.core import ids
 from tidegate.core.card_number import contains_card_number
+from tidegate.core.errors import Invalid, Problem
+from tidegate.core.visible import DIRECTION_MARKS
 from tidegate.infra.http.operation import encode
 
 NAME_LENGTH_MAX = 200
@@ -25,6 +27,7 @@ METADATA_BYTES_MAX = 16 * 1024
 
 _REFERENCE = re.compile(r"[A-Za-z0-9\-_.=:]{1,100}")
 _PHONE = re.compile(r"\+?\d{7,15}", re.ASCII)
+_WITHOUT_DIRECTION_MARKS = str.maketrans("", "", DIRECTION_MARKS)
 _PHONE_SEPARATORS = str.maketrans("", "", " -().")
 # Common addresses, at a hundredth of the cost of the full rules; a test checks that the full rules agree.
 _PLAIN_EMAIL = re.compile(
@@ -59,6 +62,27 @@ class PersonName(str):
         return {"type": "string", "minLength": 1, "maxLength": NAME_LENGTH_MAX}
 
 
+class CustomerName(PersonName):
+    """Of a payer. Without the marks of the writing direction that a pasted name may have: no sale fails for them."""
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, value: Any) -> Self:
+        return super().parse(_text(value).translate(_WITHOUT_DIRECTION_MARKS))
+
+
+def name_in(text: str, *, chars_max: int, field: str = "name") -> str:
+    """Of a person, a merchant or a thing, in one line. Raises Invalid."""
+    name = " ".join(text.split())
+    try:
+        if not 0 < len(name) <= chars_max:
+            raise ValueError(f"has 1 to {chars_max} characters")
+        return str(PersonName.parse(name))
+    except ValueError as error:
+        raise Invalid(Problem(field, f"The name {error}.")) from None
+
+
 # Letters and symbols by category, but invisible: the Hangul fillers and the empty Braille cell.
 _BLANKS = "\u115f\u1160\u2800\u3164\uffa0"
 
@@ -74,6 +98,8 @@ def _refuse_odd_characters(text: str) -> None:
         marks = marks + 1 if category[0] == "M" else 0
         if category in ("Cc", "Zl", "Zp"):
             raise ValueError("must not contain control characters or line breaks")
+        if character in DIRECTION_MARKS:
+            raise ValueError("must not contain marks of the writing direction")
         if marks > MARKS_IN_A_ROW_MAX:
             raise ValueError("has too many marks on one letter")
 
@@ -159,6 +185,18 @@ class Remark(str):
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
         return {"type": "string", "maxLength": REMARK_LENGTH_MAX}
+
+
+def remark_in(field: str, text: str) -> str:
+    """A remark that says something, in one line. Raises Invalid."""
+    line = " ".join(text.split())
+    try:
+        if not line:
+            raise ValueError("must say something")
+        _refuse_odd_characters(line)
+        return str(Remark.parse(line))
+    except ValueError as error:
+        raise Invalid(Problem(field, f"The {field} {error}.")) from None
 
 
 class Metadata(str):

@@ -690,6 +690,21 @@ COMMENT ON COLUMN staff.ended_at IS 'Since when they have no access. The row sta
 
 GRANT SELECT, INSERT, UPDATE ON staff TO tidegate_app;
 
+CREATE TABLE comparison (
+    business_id text        NOT NULL CONSTRAINT comparison_business_fk REFERENCES business (id),
+    person_id   text        NOT NULL CONSTRAINT comparison_staff_fk REFERENCES staff (person_id),
+    id          bigint      GENERATED ALWAYS AS IDENTITY,
+    made_at     timestamptz NOT NULL,
+    report      bytea       NOT NULL,
+    CONSTRAINT comparison_pk PRIMARY KEY (business_id, person_id),
+    CONSTRAINT comparison_is_of_the_platform CHECK (business_id = '000000000000000000000000')
+);
+COMMENT ON TABLE comparison IS 'The last comparison of a statement that each of the staff made in the console, for a day: only its differences can be explained there. Under the platform''s own business.';
+COMMENT ON COLUMN comparison.id IS 'A new one with each comparison.';
+COMMENT ON COLUMN comparison.report IS 'As JSON, with the first of its differences.';
+
+GRANT SELECT, INSERT, UPDATE, DELETE ON comparison TO tidegate_app;
+
 
 -- Figures
 --
@@ -716,10 +731,16 @@ CREATE TABLE takings_watermark (
 );
 COMMENT ON TABLE takings_watermark IS 'The last journal of a business that takings include.';
 
+CREATE FUNCTION journal_number(p_at timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT (extract(epoch FROM p_at) * 1000000)::bigint - 1577836800000000
+$$;
+COMMENT ON FUNCTION journal_number IS 'The number of a journal that is booked at that moment, in real time: microseconds since 2020.';
+
 CREATE FUNCTION are_takings_behind(p_business_id text, p_before timestamptz) RETURNS boolean
     LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    RETURN coalesce((SELECT created_at < p_before FROM journal
+    -- Its number is the real time of the booking, also where a sandbox has moved the clock of a business.
+    RETURN coalesce((SELECT created_at < p_before OR id < journal_number(p_before) FROM journal
                       WHERE business_id = p_business_id
                         AND id > coalesce((SELECT journal_id FROM takings_watermark WHERE business_id = p_business_id), 0)
                       ORDER BY id LIMIT 1), false);
@@ -934,7 +955,7 @@ BEGIN
     SELECT * INTO v_at, v_last FROM lock_wallets(p_business_id, v_currencies, p_now);
 
     FOREACH v_posting IN ARRAY p_postings LOOP
-        v_last := greatest(v_last + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - 1577836800000000);
+        v_last := greatest(v_last + 1, journal_number(clock_timestamp()));
         LOOP
             INSERT INTO journal (business_id, id, kind, cause, event_at, created_at)
             VALUES (p_business_id, v_last, v_posting.kind, v_posting.cause, v_posting.event_at, v_at)
@@ -1668,6 +1689,9 @@ CREATE INDEX receipt_of_payment ON receipt (business_id, payment_id);
 CREATE INDEX receipt_in_suspense ON receipt (created_at) WHERE outcome = 'suspense';
 -- The bank names a transaction, not a business.
 CREATE INDEX receipt_by_transaction ON receipt (rail, transaction_id);
+-- Of transfers alone: a card's money names no sender.
+CREATE INDEX receipt_by_payer_name ON receipt ((lower(payer ->> 'name') COLLATE "C"))
+    WHERE payment_id IS NOT NULL AND payer ->> 'name' IS NOT NULL;
 
 CREATE TABLE suspense_decision (
     business_id    text        NOT NULL CONSTRAINT suspense_decision_business_fk REFERENCES business (id),
@@ -1771,26 +1795,30 @@ COMMENT ON TABLE account_document IS 'Documents about an account''s holder, encr
 CREATE INDEX account_document_of_account ON account_document (business_id, account_id);
 
 CREATE TABLE account_question (
-    business_id text        NOT NULL,
-    id          bigint      GENERATED ALWAYS AS IDENTITY,
-    account_id  text        NOT NULL,
-    question    text        NOT NULL,
-    asked_by    text        NOT NULL,
-    asked_at    timestamptz NOT NULL,
-    answer      text,
-    answered_by text,
-    answered_at timestamptz,
+    business_id   text        NOT NULL,
+    id            bigint      GENERATED ALWAYS AS IDENTITY,
+    account_id    text        NOT NULL,
+    question      text        NOT NULL,
+    asked_by      text        NOT NULL,
+    asked_at      timestamptz NOT NULL,
+    answer        text,
+    answered_by   text,
+    answered_at   timestamptz,
+    taken_back_by text,
+    taken_back_at timestamptz,
     CONSTRAINT account_question_pk PRIMARY KEY (business_id, id),
     CONSTRAINT account_question_account_fk FOREIGN KEY (business_id, account_id) REFERENCES virtual_account (business_id, id),
-    CONSTRAINT account_question_is_answered_by_an_actor CHECK ((answer IS NULL) = (answered_by IS NULL) AND (answer IS NULL) = (answered_at IS NULL))
+    CONSTRAINT account_question_is_answered_by_an_actor CHECK ((answer IS NULL) = (answered_by IS NULL) AND (answer IS NULL) = (answered_at IS NULL)),
+    CONSTRAINT account_question_is_taken_back_by_an_actor CHECK ((taken_back_by IS NULL) = (taken_back_at IS NULL)),
+    CONSTRAINT account_question_is_answered_or_taken_back CHECK (answer IS NULL OR taken_back_at IS NULL)
 );
 COMMENT ON TABLE account_question IS 'What the operator asks the merchant before deciding on an account, and the answer.';
-CREATE UNIQUE INDEX account_question_one_open ON account_question (business_id, account_id) WHERE answer IS NULL;
+CREATE UNIQUE INDEX account_question_one_open ON account_question (business_id, account_id) WHERE answer IS NULL AND taken_back_at IS NULL;
 CREATE INDEX account_question_of_account ON account_question (business_id, account_id, id);
 
 GRANT SELECT, INSERT, UPDATE ON virtual_account TO tidegate_app;
 GRANT SELECT, INSERT, UPDATE (sealed) ON account_document TO tidegate_app;
-GRANT SELECT, INSERT, UPDATE (answer, answered_by, answered_at) ON account_question TO tidegate_app;
+GRANT SELECT, INSERT, UPDATE (answer, answered_by, answered_at, taken_back_by, taken_back_at) ON account_question TO tidegate_app;
 
 
 -- Directory
@@ -2000,6 +2028,7 @@ CREATE INDEX collection_to_review ON collection (id) WHERE status = 'pending';
 CREATE INDEX collection_hold_to_end ON collection (held_until) WHERE status = 'pending' AND held_until IS NOT NULL;
 -- Who asks where an inflow is names its sender, and no merchant. Inflows are few beside payments, and only an erasure
 -- changes their payers.
+CREATE INDEX collection_by_amount ON collection (source_currency, source_minor, id);
 CREATE INDEX collection_by_payer_account ON collection ((payer ->> 'account_number'));
 CREATE INDEX collection_by_payer_name ON collection ((lower(payer ->> 'name') COLLATE "C"));
 
@@ -2383,6 +2412,15 @@ BEGIN
         RETURN;
     END IF;
     RETURN QUERY
+    SELECT 'refund', refund.reference, refund.reference, refund.status, refund.currency, refund.amount_minor,
+           coalesce(payment.customer_name, collection.payer ->> 'name'), initiated_at, ''
+      FROM (SELECT id FROM refund WHERE business_id = p_business_id AND reference = p_text
+             UNION
+            SELECT refund_id FROM refund_leg WHERE business_id = p_business_id AND reference = p_text) AS named
+      JOIN refund ON refund.business_id = p_business_id AND refund.id = named.id
+      LEFT JOIN payment ON payment.business_id = p_business_id AND payment.id = refund.payment_id
+      LEFT JOIN collection ON collection.business_id = p_business_id AND collection.id = refund.collection_id
+     UNION ALL
     SELECT CASE WHEN payment.id IS NULL THEN 'inflow' ELSE 'payment' END,
            coalesce(payment.pay_code, collection.reference), coalesce(payment.reference, collection.reference),
            coalesce(payment.status, collection.status),
@@ -2417,13 +2455,6 @@ BEGIN
              UNION ALL
             SELECT payment_id, collection_id, 'its return' FROM money_return
              WHERE business_id = p_business_id AND reference = p_text
-             UNION ALL
-            SELECT payment_id, collection_id, 'its refund' FROM refund
-             WHERE business_id = p_business_id AND reference = p_text
-             UNION ALL
-            SELECT refund.payment_id, refund.collection_id, 'its refund' FROM refund_leg
-              JOIN refund ON refund.business_id = p_business_id AND refund.id = refund_leg.refund_id
-             WHERE refund_leg.business_id = p_business_id AND refund_leg.reference = p_text
              UNION ALL
            (SELECT id, NULL::bigint, 'the payer''s name' FROM payment
              WHERE business_id = p_business_id AND lower(customer_name) COLLATE "C" >= lower(p_text)

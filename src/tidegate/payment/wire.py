@@ -19,7 +19,7 @@ from tidegate.infra.http import strict_json
 from tidegate.infra.http.operation import Timestamp, meanings
 from tidegate.infra.timestamp import to_iso
 from tidegate.merchant import card_data
-from tidegate.merchant.field import EmailAddress, Metadata, PersonName, PhoneNumber, Reference
+from tidegate.merchant.field import CustomerName, EmailAddress, Metadata, PhoneNumber, Reference
 from tidegate.merchant.model import Business
 from tidegate.payment.model import Customer, PaymentOrder, PaymentStatus
 from tidegate.payment.redirect import RedirectUrl
@@ -41,7 +41,7 @@ _AT_MOST = f"At most {', '.join(f'{offer.max_major:,} {currency}' for currency, 
 
 
 class CustomerFields(msgspec.Struct, kw_only=True, rename="camel"):
-    name: Annotated[PersonName, Meta(description="The customer's name; shown on the page and the receipt.")]
+    name: Annotated[CustomerName, Meta(description="The customer's name; shown on the page and the receipt.")]
     email: Annotated[EmailAddress, Meta(description="The customer's e-mail address.")]
     phone_number: Annotated[PhoneNumber | None, Meta(description="With country code, such as +2348012345678.")] = None
 

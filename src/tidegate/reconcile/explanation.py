@@ -10,16 +10,14 @@ import msgspec
 
 from tidegate.audit import store as audit
 from tidegate.audit.model import Actor
-from tidegate.core.card_number import contains_card_number
 from tidegate.core.errors import Invalid, Problem
 from tidegate.core.ids import PLATFORM_BUSINESS_ID
 from tidegate.infra.db import Database, Tx
+from tidegate.merchant.field import remark_in
 from tidegate.reconcile import explanation_store as store
 from tidegate.reconcile import report
 from tidegate.reconcile.explanation_store import ExplainedBreak
 from tidegate.reconcile.model import Discrepancy
-
-NOTE_CHARS_MAX = 500
 
 
 def named_breaks(findings: Sequence[Discrepancy]) -> list[tuple[Discrepancy, ExplainedBreak]]:
@@ -62,11 +60,7 @@ async def explain(
     db: Database, rail: str, breaks: Sequence[ExplainedBreak], note: str, *, by: Actor, now: datetime
 ) -> None:
     """Moves no money and books nothing."""
-    note = " ".join(note.split())
-    if not 0 < len(note) <= NOTE_CHARS_MAX or not note.isprintable():
-        raise Invalid(Problem("note", f"Say why, in plain text of at most {NOTE_CHARS_MAX} characters."))
-    if contains_card_number(note):
-        raise Invalid(Problem("note", "The note looks like a card number; never write card data here."))
+    note = remark_in("note", note)
     if not breaks:
         raise Invalid(Problem("breaks", "Choose at least one of the differences."))
     async with db.transaction() as tx:

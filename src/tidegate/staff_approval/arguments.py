@@ -183,6 +183,12 @@ def rate_words(rate: RateArguments) -> str:
     return f"Set the rate of {rate.base} in {rate.quote}, spread {percent_of(rate.spread_basis_points)}"
 
 
+def import_words(wanted: ImportArguments) -> str:
+    """One spread for all of them."""
+    spread = wanted.rates[0].spread_basis_points if wanted.rates else 0
+    return f"Set the rates of a file, spread {percent_of(spread)}"
+
+
 def refund_words(wanted: OperatorRefund) -> str:
     at = f" at {_RATES[wanted.rate]}" if wanted.rate else ""
     return f"Refund{' what remains' if wanted.amount is None else ''} for the merchant{at}"

@@ -25,6 +25,7 @@ from tidegate.refund.model import RefundRequest
 from tidegate.staff import store as staff_store
 from tidegate.staff_approval import subject_store
 from tidegate.staff_approval.arguments import (
+    ApprovalArguments,
     AssignArguments,
     EndpointArguments,
     EndpointChanges,
@@ -182,7 +183,9 @@ async def pause(look: ProposalLook, _: NoArguments) -> list[ProposalFact]:
 
 
 async def rate(look: ProposalLook, wanted: RateArguments) -> list[ProposalFact]:
-    return await _rates(look, [wanted])
+    """An old quote is used only while there is no newer one."""
+    quoted = f"{wanted.quoted_at:%-d %b %Y, %H:%M} UTC" if wanted.quoted_at else "when it was proposed"
+    return [*await _rates(look, [wanted]), ProposalFact("Quoted", quoted)]
 
 
 async def rates(look: ProposalLook, wanted: ImportArguments) -> list[ProposalFact]:
@@ -204,6 +207,11 @@ def _rate(wanted: RateArguments, used: Decimal | None) -> ProposalFact:
     return ProposalFact(label, f"{wanted.rate:f} ({(wanted.rate / used - 1) * 100:+.2f} %)", before=f"{used:f}")
 
 
+async def account_approval(look: ProposalLook, wanted: ApprovalArguments) -> list[ProposalFact]:
+    until = "permanent" if wanted.expires_at is None else f"until {wanted.expires_at:%-d %b %Y, %H:%M} UTC"
+    return [*await account(look, wanted), ProposalFact("Open", until)]
+
+
 async def account(look: ProposalLook, _: Any) -> list[ProposalFact]:
     found = await account_store.find(look.tx, look.business_id, look.subject)
     if found is None:
@@ -215,7 +223,7 @@ async def account(look: ProposalLook, _: Any) -> list[ProposalFact]:
         *(
             ProposalFact("Not answered", one.question)
             for one in await question_store.list_of(look.tx, look.business_id, look.subject)
-            if one.answer is None
+            if one.is_open
         ),
     ]
 

@@ -33,7 +33,7 @@ async def version_of_account(tx: Tx, business_id: str, account_id: str) -> int |
     found: int | None = await tx.fetchval(
         """
         SELECT version + (SELECT count(*) FROM account_document WHERE business_id = $1 AND account_id = $2)
-                       + (SELECT count(*) + count(answer) FROM account_question
+                       + (SELECT count(*) + count(answer) + count(taken_back_at) FROM account_question
                            WHERE business_id = $1 AND account_id = $2)
           FROM virtual_account WHERE business_id = $1 AND id = $2
         """,

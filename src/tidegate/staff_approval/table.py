@@ -28,6 +28,10 @@ def _suspense_page(approval: ApprovalRequest) -> str:
     return f"/suspense/{approval.subject}"
 
 
+def _refund_detail_page(approval: ApprovalRequest) -> str:
+    return f"/stuck/refund/{approval.business_id}/{quote(approval.subject, safe='')}"
+
+
 def _refund_page(approval: ApprovalRequest) -> str:
     return f"/refunds/{approval.business_id}/{quote(approval.subject, safe='')}"
 
@@ -86,7 +90,7 @@ STAFF_COMMANDS: dict[str, StaffCommand] = {
     ),
     "refund.end": StaffCommand(
         arguments.RefundEndArguments, store.version_of_refund_leg, money.end_refund, arguments.refund_end_words,
-        describe.refund_leg, lambda _: "/stuck",
+        describe.refund_leg, _refund_detail_page,
     ),
     "dispute.end": StaffCommand(
         arguments.DisputeEndArguments, store.version_of_dispute, money.end_dispute, arguments.dispute_end_words,
@@ -125,12 +129,12 @@ STAFF_COMMANDS: dict[str, StaffCommand] = {
         _rate_page, is_of_platform=True,
     ),
     "rate.import": StaffCommand(
-        arguments.ImportArguments, store.version_of_rates, money.import_rates, lambda _: "Set the rates of a file",
+        arguments.ImportArguments, store.version_of_rates, money.import_rates, arguments.import_words,
         describe.rates, _rate_page, is_of_platform=True,
     ),
     "account.approve": StaffCommand(
         arguments.ApprovalArguments, store.version_of_account, rights.approve_account,
-        lambda _: "Approve an account", describe.account, _account_page,
+        lambda _: "Approve an account", describe.account_approval, _account_page,
         check=check.account_approval,
     ),
     "account.reinstate": StaffCommand(

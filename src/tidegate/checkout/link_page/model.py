@@ -15,7 +15,7 @@ from tidegate.core import digit
 from tidegate.core.card_number import contains_card_number
 from tidegate.core.money import Currency, Money
 from tidegate.infra.page.public_url import PublicUrl
-from tidegate.merchant.field import EmailAddress, PersonName
+from tidegate.merchant.field import CustomerName, EmailAddress
 from tidegate.merchant.model import Business
 from tidegate.payment.model import Customer
 from tidegate.payment_link.model import LinkState, LinkTerms, LinkView, fits, is_taken
@@ -104,7 +104,7 @@ def read_form(
     if amount is None or not fits(amount, terms):
         wrong["amount"] = words("wrong.amount", least=words.money(terms.least), most=words.money(terms.most))
     try:
-        PersonName.parse(name)
+        name = CustomerName.parse(name)
     except ValueError:
         wrong["name"] = words("wrong.name")
     try:
