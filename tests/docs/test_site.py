@@ -19,7 +19,7 @@ import pytest
 from browser import chromium
 from tidegate.app import EVENTS, document_of, operations_of
 from tidegate.core.errors import Refusal
-from tidegate.core.method import Method, MethodNames
+from tidegate.core.method import MethodNames
 from tidegate.core.money import CHECKOUT_OFFERS
 from tidegate.docs import export, search
 from tidegate.docs.markdown import Document, front_matter
@@ -399,23 +399,6 @@ async def test_the_methods_of_each_currency_are_in_a_table() -> None:
     assert {code: re.findall("`(.*?)`", row) for code, row in rows.items()} == {
         currency.value: names.in_requests(currency.spec.methods) for currency in CHECKOUT_OFFERS
     }
-
-
-def test_where_a_method_is_chosen_its_names_are_listed() -> None:
-    schemas = DOCUMENT["components"]["schemas"]
-    chosen = {
-        (name, field): schemas[name]["properties"][field]["description"]
-        for name, field in (
-            ("CreatePayment", "paymentMethods"), ("CreatePayment", "defaultPaymentMethod"), ("QuoteFees", "type"),
-            ("Charge", "type"), ("CreateLink", "paymentMethods"),
-        )
-    }  # fmt: skip
-    [listed] = [
-        each for each in DOCUMENT["paths"]["/checkout/payments"]["get"]["parameters"] if each["name"] == "paymentMethod"
-    ]
-    chosen["ListPayments", "paymentMethod"] = listed["description"]
-    names = MethodNames().in_requests(Method)
-    assert {place: text for place, text in chosen.items() if any(f"`{name}`" not in text for name in names)} == {}
 
 
 # Markdown.
