@@ -245,6 +245,22 @@ def test_an_address_of_nothing_suggests_nothing() -> None:
         ("pagination", "/docs/guides/lists-and-cursors"),
         ("payment link", "/docs/guides/payment-links"),
         ("payAttitude", "/docs/guides/accept-a-payment#methods-by-currency"),
+        ("mpesa", "/docs/guides/accept-a-payment"),
+        ("m-pesa", "/docs/guides/accept-a-payment"),
+        ("subscription", "/docs/guides/what-tidegate-does-not-do"),
+        ("recurring", "/docs/guides/what-tidegate-does-not-do"),
+        ("payout", "/docs/guides/what-tidegate-does-not-do"),
+        ("ip whitelist", "/docs/start/keys-and-modes"),
+        ("allowlist", "/docs/start/keys-and-modes"),
+        ("sandbox keys", "/docs/start/keys-and-modes"),
+        ("chargeback", "/docs/start/how-a-payment-goes"),
+        ("test card", "/docs/testing/cards-phones-transfers"),
+        ("3ds", "/docs/testing/cards-phones-transfers"),
+        ("currency", "/docs/reference/create-payment#body-currency"),
+        ("timeout", "/docs/guides/idempotency-and-retries"),
+        ("rate limit", "/docs/reference/errors#rate-limited"),
+        ("idempotency", "/docs/guides/idempotency-and-retries"),
+        ("demo shop", "/docs/testing/demo-shop"),
     ],
 )
 def test_the_best_page_is_found_first(query: str, path: str) -> None:
@@ -399,6 +415,22 @@ async def test_the_methods_of_each_currency_are_in_a_table() -> None:
     assert {code: re.findall("`(.*?)`", row) for code, row in rows.items()} == {
         currency.value: names.in_requests(currency.spec.methods) for currency in CHECKOUT_OFFERS
     }
+
+
+# The demo shop.
+
+
+def test_the_page_of_the_demo_shop_names_its_port_its_files_and_its_cases() -> None:
+    folder = Path(__file__).parents[2] / "examples" / "shop"
+    page = SITE.markdown("/docs/testing/demo-shop")
+    [port] = re.findall(r'"SHOP_PORT", "(\d+)"', (folder / "__main__.py").read_text())
+    assert f"http://localhost:{port}" in page
+    # The guides' receiver of webhooks runs beside it.
+    assert port not in SITE.markdown("/docs/guides/receive-webhooks")
+    files = {path.name for path in folder.iterdir() if path.suffix in (".py", ".html")}
+    assert [name for name in files - {"__init__.py", "__main__.py"} if f"`{name}`" not in page] == []
+    groups = set(re.findall(r'Case\(\s*"([^"]+)"', (folder / "cases.py").read_text()))
+    assert [name for name in groups if f"| {name} |" not in page] == []
 
 
 # Markdown.
