@@ -41,7 +41,7 @@ OPERATIONS = operations_of(Runtime.of(Settings()))
 DOCUMENT = document_of(OPERATIONS, BASE_URL)
 SITE = DocsSite(DOCUMENT, OPERATIONS, EVENTS)
 SUGGESTIONS = Suggestions(SITE)
-HTML_BYTES_MAX, CSS_BYTES_MAX, SCRIPT_BYTES_MAX, INDEX_BYTES_MAX = 30_000, 10_000, 8_000, 25_000
+HTML_BYTES_MAX, CSS_BYTES_MAX, SCRIPT_BYTES_MAX, INDEX_BYTES_MAX = 30_000, 10_000, 8_000, 27_000
 LEAD_WORDS_MAX = 60
 
 each_page = pytest.mark.parametrize("head", SITE.heads, ids=lambda head: head.path)
@@ -415,6 +415,29 @@ async def test_the_methods_of_each_currency_are_in_a_table() -> None:
     assert {code: re.findall("`(.*?)`", row) for code, row in rows.items()} == {
         currency.value: names.in_requests(currency.spec.methods) for currency in CHECKOUT_OFFERS
     }
+
+
+# The changelog.
+
+
+def test_lines_for_operators_stand_apart_below_those_for_developers() -> None:
+    _, *dates = re.split(r"^## ", SITE.markdown("/docs/changelog"), flags=re.MULTILINE)
+    assert len(dates) > 3
+    for entry in dates:
+        marks = re.findall(r"^\*\*(.*?)\*\*$", entry, re.MULTILINE)
+        assert marks in (["For developers"], ["For developers", "For operators"])
+        assert "For operators:" not in entry
+
+
+def test_a_list_without_a_total_says_so() -> None:
+    [words] = {
+        operation["description"]
+        for methods in DOCUMENT["paths"].values()
+        for operation in methods.values()
+        if operation["operationId"] == "listPayments"
+    }
+    assert "total" not in DOCUMENT["components"]["schemas"]["PaymentRecordPage"]["properties"]
+    assert "no total" in words
 
 
 # The demo shop.

@@ -2002,9 +2002,9 @@ export interface Resources {
 }
 
 export interface Payments {
-  /** List payments. Your payments, the newest first: all of them, or those that fit every filter. A page costs the same however many there are; go on with `nextCursor`. `Accept: text/csv` gives a file of all rows that fit. With `Accept: text/csv` the answer is a file. */
+  /** List payments. Your payments, the newest first: all of them, or those that fit every filter. A page costs the same however many there are; go on with `nextCursor`. There is no total: to count them, read all pages or the file. `Accept: text/csv` gives a file of all rows that fit. With `Accept: text/csv` the answer is a file. */
   list(params?: PaymentsListParams, options?: CallOptions): Pager<PaymentRecordPage, PaymentRecord>;
-  /** List payments. Your payments, the newest first: all of them, or those that fit every filter. A page costs the same however many there are; go on with `nextCursor`. `Accept: text/csv` gives a file of all rows that fit. With `Accept: text/csv` the answer is a file. */
+  /** List payments. Your payments, the newest first: all of them, or those that fit every filter. A page costs the same however many there are; go on with `nextCursor`. There is no total: to count them, read all pages or the file. `Accept: text/csv` gives a file of all rows that fit. With `Accept: text/csv` the answer is a file. */
   listCsv(params?: PaymentsListCsvParams, options?: CallOptions): Promise<Uint8Array>;
   /** Create a payment. Returns a link to the hosted checkout page. Send your customer there. When the payment has ended, successfully or not, the customer returns to `redirectUrl` with `?reference=…`. The redirect proves nothing: verify the payment. */
   create(params: PaymentsCreateParams, options?: KeyedOptions): Promise<Created & Answered>;

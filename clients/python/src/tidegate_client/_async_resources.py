@@ -781,8 +781,8 @@ class Payments:
         """List payments.
 
         Your payments, the newest first: all of them, or those that fit every filter. A page costs the same however
-        many there are; go on with `nextCursor`. `Accept: text/csv` gives a file of all rows that fit. With `Accept:
-        text/csv` the answer is a file.
+        many there are; go on with `nextCursor`. There is no total: to count them, read all pages or the file.
+        `Accept: text/csv` gives a file of all rows that fit. With `Accept: text/csv` the answer is a file.
 
         Args:
             status: Only payments with this status.
@@ -847,8 +847,8 @@ class Payments:
         """List payments.
 
         Your payments, the newest first: all of them, or those that fit every filter. A page costs the same however
-        many there are; go on with `nextCursor`. `Accept: text/csv` gives a file of all rows that fit. With `Accept:
-        text/csv` the answer is a file.
+        many there are; go on with `nextCursor`. There is no total: to count them, read all pages or the file.
+        `Accept: text/csv` gives a file of all rows that fit. With `Accept: text/csv` the answer is a file.
 
         Args:
             status: Only payments with this status.
