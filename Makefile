@@ -56,7 +56,7 @@ clients: $(VENV)/.dev  ## write the clients' types and methods, as the API is no
 client-check: $(VENV)/.dev  ## a public generator makes clients for Go, PHP, Java and C# of the API; they compile where a compiler is
 	@PYTHONPATH=clients $(BIN)/python clients/check.py
 
-demo: $(VENV)/.run  ## start the sandbox and a small shop that uses it, at http://localhost:3000
+demo: $(VENV)/.run  ## start the sandbox and a small shop that uses it, at http://localhost:4000
 	@$(PIP) install ./clients/python
 	@$(BIN)/python -m examples.shop
 

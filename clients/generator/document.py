@@ -71,6 +71,11 @@ class Document:
     def resolve(self, schema: Schema) -> Schema:
         return self.schemas[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
 
+    def title(self, schema: Schema) -> str | None:
+        """The name of a list of values that stands in several places and is no schema of its own."""
+        title: str | None = schema.get("title")
+        return None if title in self.schemas else title
+
     def page_item(self, name: str) -> Schema | None:
         """What a page's results are; None for a record that is no page."""
         results = self.schemas[name].get("properties", {}).get("results", {})

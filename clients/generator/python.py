@@ -23,13 +23,13 @@ class PythonWriter:
         self._values: dict[str, Schema] = {}
 
     def files(self) -> dict[str, str]:
-        types = self._types()
-        return {
-            "_types.py": types,
+        methods = {
             "_operations.py": self._operations(),
             "_resources.py": self._resources(is_async=False),
             "_async_resources.py": self._resources(is_async=True),
         }
+        # They have the lists of values that stand in methods, too.
+        return {"_types.py": self._types(), **methods}
 
     def _types(self) -> str:
         records = [self._record(name) for name in sorted(self._answered) if _is_object(self._schema(name))]
@@ -120,6 +120,10 @@ class PythonWriter:
         return "datetime" if schema.get("format") == "date-time" and not sent else (_SENT if sent else _PLAIN)[kind]
 
     def _enum(self, schema: Schema, place: str, *, sent: bool) -> str:
+        if title := self._document.title(schema):
+            self._values[title] = schema
+            # The operator may have named one of them.
+            return f"{title} | str" if sent else title
         if sent or len(schema["enum"]) == 1 or place.endswith("_event"):
             return f"Literal[{_values(schema)}]"
         self._values[pascal(place)] = schema

@@ -39,6 +39,8 @@ class TypeScriptWriter:
     def __init__(self, document: Document, exponents: Mapping[str, int]) -> None:
         self._document = document
         self._exponents = exponents
+        # Lists of values that have no name of their own in the document but a title.
+        self._titled: dict[str, Schema] = {}
 
     def files(self) -> dict[str, str]:
         return {"operations.js": self._operations(), "types.d.ts": self._types()}
@@ -70,6 +72,7 @@ class TypeScriptWriter:
         kinds = " | ".join(f"{kind}" for kind in dict.fromkeys(self._document.events.values()))
         parts = [self._declared(name) for name in names]
         parts += [self._parameters(one) for one in self._document.operations if one.body or one.query]
+        parts += [_open_values(name, schema) for name, schema in sorted(self._titled.items())]
         return (
             f'{HEAD}import type {{ webhooks }} from "./index.js";\n\n{_OPTIONS}\n'
             + "\n".join(parts)
@@ -80,7 +83,7 @@ class TypeScriptWriter:
     def _declared(self, name: str) -> str:
         schema = self._document.schemas[name]
         if "enum" in schema:
-            return f"export type {name} = {_choices(schema)} | (string & {{}});\n"
+            return _open_values(name, schema)
         required = schema.get("required", ())
         is_event = name in self._document.events.values()
         return _interface(
@@ -109,6 +112,9 @@ class TypeScriptWriter:
         if choices:
             return " | ".join(dict.fromkeys(self._type(one, is_exact=is_exact) for one in choices))
         if "enum" in schema:
+            if title := self._document.title(schema):
+                self._titled[title] = schema
+                return title
             return _choices(schema) if is_exact or len(schema["enum"]) == 1 else f"{_choices(schema)} | (string & {{}})"
         if kind == "array":
             return f"Array<{self._type(schema['items'], is_exact=is_exact)}>"
@@ -166,6 +172,11 @@ def _dotted(operation: ApiOperation) -> str:
 
 def _params_name(operation: ApiOperation) -> str:
     return f"{pascal(operation.method)}Params"
+
+
+def _open_values(name: str, schema: Schema) -> str:
+    """A value that is newer than the client is not refused."""
+    return f"export type {name} = {_choices(schema)} | (string & {{}});\n"
 
 
 def _choices(schema: Schema) -> str:

@@ -24,7 +24,7 @@ from tidegate_client import Tidegate
 
 STARTS_WITHIN_S = 180
 HOME = Path(os.environ.get("TIDEGATE_HOME", ".tidegate"))
-PORT = int(os.environ.get("SHOP_PORT", "3000"))
+PORT = int(os.environ.get("SHOP_PORT", "4000"))
 # The sandbox's front page links to it.
 ADDRESS = HOME / "shop.url"
 KEYS = HOME / "sandbox.json"

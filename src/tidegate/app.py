@@ -28,6 +28,7 @@ from tidegate.collection.api import CollectionApi
 from tidegate.console.pages import Console
 from tidegate.core.clock import ShiftedClock, SystemClock
 from tidegate.core.ids import Mode
+from tidegate.core.method import USUAL_NAMES, Method, MethodNames
 from tidegate.dashboard.pages import Dashboard
 from tidegate.docs import routes as docs
 from tidegate.docs.site import DocsSite
@@ -41,6 +42,7 @@ from tidegate.infra.http.csp_reports import Reports
 from tidegate.infra.http.endpoint import routes_of
 from tidegate.infra.http.health import Health
 from tidegate.infra.http.hosts import KnownHosts
+from tidegate.infra.http.openapi_schema import respelled
 from tidegate.infra.http.operation import Operation
 from tidegate.infra.http.request_limit import Limiter
 from tidegate.infra.http.routing import Route
@@ -108,7 +110,7 @@ def build(
     checkout = _checkout(runtime, key_cache, watch)
     operations = operations_of(runtime, checkout)
     pages = CheckoutPages(checkout.commands, PublicUrl(settings.base_url), lambda: runtime.secret, _panel(runtime))
-    documentation = docs_of(operations, settings.base_url) if settings.has_docs else None
+    documentation = docs_of(operations, settings.base_url, runtime.deps.names) if settings.has_docs else None
     site = _site_pages(settings, documentation, is_sandbox=isinstance(runtime.clock, ShiftedClock))
     health = Health(runtime.db)
     dashboard = _dashboard(runtime)
@@ -146,8 +148,8 @@ def build(
     return application
 
 
-def docs_of(operations: Sequence[Operation], base_url: str) -> DocsSite:
-    return DocsSite(document_of(operations, base_url), operations, EVENTS)
+def docs_of(operations: Sequence[Operation], base_url: str, names: MethodNames) -> DocsSite:
+    return DocsSite(document_of(operations, base_url, names), operations, EVENTS)
 
 
 def _site_pages(settings: Settings, documentation: DocsSite | None, *, is_sandbox: bool) -> SitePages:
@@ -290,9 +292,14 @@ def operations_of(runtime: Runtime, checkout: CheckoutApi | None = None) -> list
     ]
 
 
-def document_of(operations: Sequence[Operation], base_url: str) -> dict[str, Any]:
-    """The whole OpenAPI document."""
-    return openapi.document(operations, title=TITLE, server_url=base_url, description=DESCRIPTION, events=EVENTS)
+def document_of(operations: Sequence[Operation], base_url: str, names: MethodNames = USUAL_NAMES) -> dict[str, Any]:
+    """The whole OpenAPI document, with the operator's name of USSD."""
+    made = openapi.document(operations, title=TITLE, server_url=base_url, description=DESCRIPTION, events=EVENTS)
+    if names == USUAL_NAMES:
+        return made
+    spellings = {USUAL_NAMES.in_request(method): names.in_request(method) for method in Method}
+    spellings |= {USUAL_NAMES.in_record(method): names.in_record(method) for method in Method}
+    return {key: respelled(part, spellings) for key, part in made.items()}
 
 
 def _checkout(runtime: Runtime, key_cache: KeyCache, watch: Watch) -> CheckoutApi:

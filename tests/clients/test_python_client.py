@@ -105,8 +105,9 @@ async def test_a_field_that_is_newer_than_the_client_is_kept(api: tg.AsyncTidega
 
 async def test_a_value_that_is_newer_than_the_client_is_kept(api: tg.AsyncTidegate) -> None:
     payment = await paid(api, "ORDER-3")
-    later = msgspec.json.encode({"data": {**payment.raw, "status": "frozen"}})
-    assert read_data(tg.PaymentRecord, later, None).status == "frozen"
+    later = msgspec.json.encode({"data": {**payment.raw, "status": "frozen", "paymentMethods": ["card", "qr"]}})
+    read = read_data(tg.PaymentRecord, later, None)
+    assert (read.status, read.payment_methods) == ("frozen", ["card", "qr"])
 
 
 async def test_iterating_goes_through_all_pages(api: tg.AsyncTidegate, shop: Shop, base_url: str) -> None:

@@ -23,6 +23,7 @@ from tidegate.docs import client_package
 from tidegate.infra.http.operation import encode
 from tidegate.webhook import sign
 
+_SHELL = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _BLOCK = re.compile(r"^```ts\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 HEAD = """import * as tg from "tidegate-client";
 const client = new tg.Tidegate();
@@ -302,11 +303,12 @@ def test_npm_packs_what_we_hand_out(tmp_path: Path) -> None:
         assert sorted(theirs.getnames()) == sorted(own.getnames())
 
 
-async def test_what_a_server_hands_out_installs_and_runs(shop: Shop, base_url: str, tmp_path: Path) -> None:
+async def test_what_the_readme_installs_runs(shop: Shop, base_url: str, tmp_path: Path) -> None:
     node.needs("npm")
-    address = f"{base_url}/clients/{client_package.tarball_name(node.CLIENT)}"
-    command = ["npm", "install", "--no-audit", "--no-fund", "--silent", address]
-    done = await asyncio.to_thread(node.run, command, tmp_path)
+    [install] = _SHELL.findall((node.CLIENT / "README.md").read_text())
+    assert client_package.tarball_name(node.CLIENT) in install
+    script = install.replace("http://localhost:8080", base_url)
+    done = await asyncio.to_thread(node.run, ["sh", "-euc", script], tmp_path, npm_config_audit="false")
     assert done.returncode == 0, done.stderr
     program = 'import { Tidegate } from "tidegate-client"; console.log((await new Tidegate().merchant.me()).id);'
     lines = await asyncio.to_thread(

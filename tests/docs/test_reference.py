@@ -339,7 +339,7 @@ async def test_a_value_that_another_example_makes_is_a_shell_variable() -> None:
     assert [variable.name for variable in shell.example_of(look).needs] == ["THING_NAME"]
     made, looked = await commands_of(f"{shell.example_of(make).command}\n{shell.example_of(look).command}")
     name = sent_in(made)["name"]
-    assert re.fullmatch(r"THING-\d{10}", name)
+    assert re.fullmatch(r"THING-[0-9a-f]{16}", name)
     assert f"http://localhost/$1/things/{name}/parts" in looked
 
 

@@ -19,7 +19,7 @@ import pytest
 from browser import chromium
 from tidegate.app import EVENTS, document_of, operations_of
 from tidegate.core.errors import Refusal
-from tidegate.core.method import Method, MethodNames
+from tidegate.core.method import MethodNames
 from tidegate.core.money import CHECKOUT_OFFERS
 from tidegate.docs import export, search
 from tidegate.docs.markdown import Document, front_matter
@@ -41,7 +41,7 @@ OPERATIONS = operations_of(Runtime.of(Settings()))
 DOCUMENT = document_of(OPERATIONS, BASE_URL)
 SITE = DocsSite(DOCUMENT, OPERATIONS, EVENTS)
 SUGGESTIONS = Suggestions(SITE)
-HTML_BYTES_MAX, CSS_BYTES_MAX, SCRIPT_BYTES_MAX, INDEX_BYTES_MAX = 30_000, 10_000, 8_000, 25_000
+HTML_BYTES_MAX, CSS_BYTES_MAX, SCRIPT_BYTES_MAX, INDEX_BYTES_MAX = 30_000, 10_000, 8_000, 27_000
 LEAD_WORDS_MAX = 60
 
 each_page = pytest.mark.parametrize("head", SITE.heads, ids=lambda head: head.path)
@@ -245,6 +245,22 @@ def test_an_address_of_nothing_suggests_nothing() -> None:
         ("pagination", "/docs/guides/lists-and-cursors"),
         ("payment link", "/docs/guides/payment-links"),
         ("payAttitude", "/docs/guides/accept-a-payment#methods-by-currency"),
+        ("mpesa", "/docs/guides/accept-a-payment"),
+        ("m-pesa", "/docs/guides/accept-a-payment"),
+        ("subscription", "/docs/guides/what-tidegate-does-not-do"),
+        ("recurring", "/docs/guides/what-tidegate-does-not-do"),
+        ("payout", "/docs/guides/what-tidegate-does-not-do"),
+        ("ip whitelist", "/docs/start/keys-and-modes"),
+        ("allowlist", "/docs/start/keys-and-modes"),
+        ("sandbox keys", "/docs/start/keys-and-modes"),
+        ("chargeback", "/docs/start/how-a-payment-goes"),
+        ("test card", "/docs/testing/cards-phones-transfers"),
+        ("3ds", "/docs/testing/cards-phones-transfers"),
+        ("currency", "/docs/reference/create-payment#body-currency"),
+        ("timeout", "/docs/guides/idempotency-and-retries"),
+        ("rate limit", "/docs/reference/errors#rate-limited"),
+        ("idempotency", "/docs/guides/idempotency-and-retries"),
+        ("demo shop", "/docs/testing/demo-shop"),
     ],
 )
 def test_the_best_page_is_found_first(query: str, path: str) -> None:
@@ -401,21 +417,43 @@ async def test_the_methods_of_each_currency_are_in_a_table() -> None:
     }
 
 
-def test_where_a_method_is_chosen_its_names_are_listed() -> None:
-    schemas = DOCUMENT["components"]["schemas"]
-    chosen = {
-        (name, field): schemas[name]["properties"][field]["description"]
-        for name, field in (
-            ("CreatePayment", "paymentMethods"), ("CreatePayment", "defaultPaymentMethod"), ("QuoteFees", "type"),
-            ("Charge", "type"), ("CreateLink", "paymentMethods"),
-        )
-    }  # fmt: skip
-    [listed] = [
-        each for each in DOCUMENT["paths"]["/checkout/payments"]["get"]["parameters"] if each["name"] == "paymentMethod"
-    ]
-    chosen["ListPayments", "paymentMethod"] = listed["description"]
-    names = MethodNames().in_requests(Method)
-    assert {place: text for place, text in chosen.items() if any(f"`{name}`" not in text for name in names)} == {}
+# The changelog.
+
+
+def test_lines_for_operators_stand_apart_below_those_for_developers() -> None:
+    _, *dates = re.split(r"^## ", SITE.markdown("/docs/changelog"), flags=re.MULTILINE)
+    assert len(dates) > 3
+    for entry in dates:
+        marks = re.findall(r"^\*\*(.*?)\*\*$", entry, re.MULTILINE)
+        assert marks in (["For developers"], ["For developers", "For operators"])
+        assert "For operators:" not in entry
+
+
+def test_a_list_without_a_total_says_so() -> None:
+    [words] = {
+        operation["description"]
+        for methods in DOCUMENT["paths"].values()
+        for operation in methods.values()
+        if operation["operationId"] == "listPayments"
+    }
+    assert "total" not in DOCUMENT["components"]["schemas"]["PaymentRecordPage"]["properties"]
+    assert "no total" in words
+
+
+# The demo shop.
+
+
+def test_the_page_of_the_demo_shop_names_its_port_its_files_and_its_cases() -> None:
+    folder = Path(__file__).parents[2] / "examples" / "shop"
+    page = SITE.markdown("/docs/testing/demo-shop")
+    [port] = re.findall(r'"SHOP_PORT", "(\d+)"', (folder / "__main__.py").read_text())
+    assert f"http://localhost:{port}" in page
+    # The guides' receiver of webhooks runs beside it.
+    assert port not in SITE.markdown("/docs/guides/receive-webhooks")
+    files = {path.name for path in folder.iterdir() if path.suffix in (".py", ".html")}
+    assert [name for name in files - {"__init__.py", "__main__.py"} if f"`{name}`" not in page] == []
+    groups = set(re.findall(r'Case\(\s*"([^"]+)"', (folder / "cases.py").read_text()))
+    assert [name for name in groups if f"| {name} |" not in page] == []
 
 
 # Markdown.

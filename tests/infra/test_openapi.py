@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from tidegate.app import document_of, operations_of
+from tidegate.core.method import Method, MethodNames
 from tidegate.infra.http import error_guide
 from tidegate.infra.http.operation import MEANINGS_KEY, encode
 from tidegate.infra.http.status import STATUS_OF
@@ -73,9 +74,55 @@ def test_every_parameter_and_header_has_a_meaning() -> None:
 def test_every_value_of_an_enumeration_has_a_meaning() -> None:
     lists = [(place, node) for place, node in walk(DOCUMENT) if isinstance(node.get("enum"), list)]
     assert len(lists) > 20
-    without = [place for place, node in lists if set(node["enum"]) != set(node.get(MEANINGS_KEY, ()))]
-    # One allowed value is said by its field.
-    assert [place for place, node in lists if place in without and len(node["enum"]) > 1] == []
+    assert [place for place, node in lists if set(node["enum"]) != set(node.get(MEANINGS_KEY, ()))] == []
+    assert [place for place, node in lists if not all(node[MEANINGS_KEY].values())] == []
+
+
+# Names of fields and parameters that hold a payment method, where no other enumeration has the same name.
+METHOD_FIELDS = {
+    "paymentMethod", "paymentMethods", "defaultPaymentMethod", "openPaymentMethods", "hostedPaymentMethods"
+}  # fmt: skip
+METHOD_TYPES = {
+    ("QuoteFees", "type"), ("FeesQuoted", "type"), ("Charge", "type"), ("Charged", "type"), ("AttemptView", "type"),
+    *((f"{kind}ChargeData", name) for kind in ("Paid", "Reversed", "Disputed") for name in ("type", "method")),
+}  # fmt: skip
+
+
+def values_in(schema: dict[str, Any]) -> list[str] | None:
+    return next((node["enum"] for _, node in walk(schema) if isinstance(node.get("enum"), list)), None)
+
+
+def method_values(document: dict[str, Any]) -> dict[Place, list[str] | None]:
+    """What the document says of each place that holds a payment method."""
+    found: dict[Place, list[str] | None] = {}
+    for record, schema in document["components"]["schemas"].items():
+        for name, inner in schema.get("properties", {}).items():
+            # Money that arrives without a checkout has a method of its own.
+            if (name in METHOD_FIELDS or (record, name) in METHOD_TYPES) and record != "CollectionRecord":
+                found[record, name] = values_in(inner)
+    for path, methods in document["paths"].items():
+        for given in (given for operation in methods.values() for given in operation["parameters"]):
+            if given["name"] in METHOD_FIELDS:
+                found[path, given["name"]] = values_in(given["schema"])
+    return found
+
+
+@pytest.mark.parametrize("names", [MethodNames(), MethodNames(ussd="dialPay")], ids=["usual", "set by the operator"])
+def test_wherever_a_method_is_a_value_its_names_are_listed(names: MethodNames) -> None:
+    found = method_values(document_of(OPERATIONS, "http://localhost:8080", names))
+    assert found.keys() >= METHOD_TYPES
+    spellings: dict[tuple[str, ...], set[Place]] = {
+        tuple(names.in_requests(Method)): set(),
+        tuple(names.in_records(Method)): set(),
+    }
+    for place, values in found.items():
+        spellings[tuple(values or ())].add(place)
+    asked, told = spellings.values()
+    assert asked == {
+        ("CreatePayment", "paymentMethods"), ("CreatePayment", "defaultPaymentMethod"), ("QuoteFees", "type"),
+        ("Charge", "type"), ("CreateLink", "paymentMethods"), ("/checkout/payments", "paymentMethod"),
+    }  # fmt: skip
+    assert len(told) == len(found) - len(asked) > 10
 
 
 def test_every_operation_is_described_with_its_errors() -> None:

@@ -17,7 +17,9 @@ export class WebhookSignatureError extends TidegateError {
 }
 export class APIError extends TidegateError {
   constructor(said, facts) {
-    const fields = facts.errors.map((one) => `; ${one.field}: ${one.message}`).join("");
+    // What is said is the first of them.
+    const others = facts.errors.filter((one) => ![" ", ": "].some((mark) => said === one.field + mark + one.message));
+    const fields = others.map((one) => `; ${one.field}: ${one.message}`).join("");
     super(`${said}${fields} (${facts.status} ${facts.errorType}, ${facts.requestId ?? "no request id"})`);
     Object.assign(this, facts);
   }
@@ -32,17 +34,27 @@ export class DuplicateReference extends Conflict {
   get payCode() { return this.data?.payCode; }
   get reference() { return this.data?.reference; }
 }
+export class PaymentDisputed extends Conflict {}
 export class ValidationFailed extends APIError {}
+export class MethodNotSupported extends ValidationFailed {}
+export class CardDataNotAllowed extends ValidationFailed {}
+export class RedirectHostNotAllowed extends ValidationFailed {}
 export class InsufficientBalance extends ValidationFailed {}
 export class RefundExceedsAvailable extends ValidationFailed {}
+export class RefundNeedsApproval extends ValidationFailed {}
 export class RateLimited extends APIError {}
 export class ServerError extends APIError {}
 export class ServiceUnavailable extends ServerError {}
 
 const BY_TYPE = {
   DUPLICATE_REFERENCE: DuplicateReference,
+  PAYMENT_DISPUTED: PaymentDisputed,
+  METHOD_NOT_SUPPORTED_FOR_CURRENCY: MethodNotSupported,
+  CARD_DATA_NOT_ALLOWED: CardDataNotAllowed,
+  REDIRECT_HOST_NOT_ALLOWED: RedirectHostNotAllowed,
   INSUFFICIENT_BALANCE: InsufficientBalance,
   REFUND_EXCEEDS_AVAILABLE: RefundExceedsAvailable,
+  REFUND_NEEDS_APPROVAL: RefundNeedsApproval,
 };
 const BY_STATUS = {
   400: MalformedRequest, 401: Unauthenticated, 403: AccessDenied, 404: NotFound, 409: Conflict,

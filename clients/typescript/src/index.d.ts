@@ -86,9 +86,18 @@ export class DuplicateReference extends Conflict {
   readonly payCode?: string;
   readonly reference?: string;
 }
+/** The bank decides about the money. */
+export class PaymentDisputed extends Conflict {}
 export class ValidationFailed extends APIError {}
+/** A method is not offered in this currency. */
+export class MethodNotSupported extends ValidationFailed {}
+/** A card number outside its field. */
+export class CardDataNotAllowed extends ValidationFailed {}
+export class RedirectHostNotAllowed extends ValidationFailed {}
 export class InsufficientBalance extends ValidationFailed {}
 export class RefundExceedsAvailable extends ValidationFailed {}
+/** Above the limit of the key. */
+export class RefundNeedsApproval extends ValidationFailed {}
 export class RateLimited extends APIError {}
 export class ServerError extends APIError {}
 export class ServiceUnavailable extends ServerError {}

@@ -193,8 +193,8 @@ export type AttemptStatus = "starting" | "waiting" | "running" | "succeeded" | "
 export interface AttemptView {
   /** Id of this attempt. */
   attemptId: string;
-  /** The payment method: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD). */
-  type: string;
+  /** The payment method. */
+  type: PaymentMethod;
   /** The attempt's own status. */
   status: AttemptStatus;
   /** Why it failed; while waiting for the payer, what was wrong with the last answer. */
@@ -306,7 +306,7 @@ export interface ChargeAuthorization {
 export interface ChargeDisputed {
   /** Name of the event. */
   event: "charge.disputed";
-  /** Kind of event; always `charge`. */
+  /** Kind of event. */
   type: "charge";
   /** The payment. */
   data: DisputedChargeData;
@@ -320,7 +320,7 @@ export interface ChargeIsDisputed {
 export interface ChargeReversed {
   /** Name of the event. */
   event: "charge.reversed";
-  /** Kind of event; always `charge`. */
+  /** Kind of event. */
   type: "charge";
   /** The payment. */
   data: ReversedChargeData;
@@ -329,7 +329,7 @@ export interface ChargeReversed {
 export interface ChargeSuccessful {
   /** Name of the event. */
   event: "charge.successful";
-  /** Kind of event; always `charge`. */
+  /** Kind of event. */
   type: "charge";
   /** The payment. */
   data: PaidChargeData;
@@ -338,8 +338,8 @@ export interface ChargeSuccessful {
 export interface Charged {
   /** Id of this attempt. */
   attemptId: string;
-  /** The payment method: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD). */
-  type: string;
+  /** The payment method. */
+  type: PaymentMethod;
   /** The payment's status. */
   status: PaymentStatus;
   /** The attempt's own status. */
@@ -354,8 +354,8 @@ export interface Charged {
   resendFrom: string | null;
   /** New attempts left by this method; other methods have their own. */
   attemptsLeft: number;
-  /** The offered methods that can be tried now; empty at the end. */
-  openPaymentMethods: Array<string>;
+  /** Offered methods that can be tried; empty at the end. */
+  openPaymentMethods: Array<PaymentMethod>;
   /** What the payer does next. */
   action: ActionView;
 }
@@ -391,10 +391,10 @@ export interface CheckoutView {
   varianceType: Variance | null;
   /** What happens to an amount other than expected. */
   variancePolicy: VariancePolicy;
-  /** In the order of the page; each `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD). */
-  paymentMethods: Array<string>;
-  /** What the page opens with: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD). */
-  defaultPaymentMethod: string;
+  /** In the order of the page. */
+  paymentMethods: Array<PaymentMethod>;
+  /** What the page opens with. */
+  defaultPaymentMethod: PaymentMethod;
   /** Banks for USSD; empty where USSD is not offered. */
   banks: Array<BankView>;
   /** Operators of mobile money; empty where it is not offered. */
@@ -405,10 +405,10 @@ export interface CheckoutView {
   attemptsLeft: number;
   /** New attempts left by each offered method; each has 5. A bank transfer stays open at 0. */
   attemptsLeftByMethod: Record<string, number>;
-  /** The offered methods that can be tried now; empty at the end. */
-  openPaymentMethods: Array<string>;
-  /** Of these, the ones paid on a page of their own: a charge needs no details and redirects. */
-  hostedPaymentMethods: Array<string>;
+  /** Offered methods that can be tried; empty at the end. */
+  openPaymentMethods: Array<PaymentMethod>;
+  /** Of these, those paid on another page: a charge only redirects there. */
+  hostedPaymentMethods: Array<PaymentMethod>;
   /** The merchant has disabled the link: no new attempts. */
   isDisabled: boolean;
   /** Increases with every change; a page with a lower one is out of date. */
@@ -700,10 +700,10 @@ export interface DisputedChargeData {
   chargeReference: string;
   /** The payment in words. */
   description: string;
-  /** The payment method: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD). */
-  type: string;
+  /** The payment method. */
+  type: PaymentMethod;
   /** The same as `type`. */
-  method: string;
+  method: PaymentMethod;
   /** The customer, as you gave it. */
   customer: CustomerRecord;
   /** Your JSON, as sent; `{}` without. */
@@ -819,8 +819,8 @@ export type FeeOnRefund = "kept" | "returned" | (string & {});
 export interface FeesQuoted {
   /** ISO 4217 code of the currency. */
   currency: Currency;
-  /** The payment method: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD). */
-  type: string;
+  /** The payment method. */
+  type: PaymentMethod;
   /** The amount asked about, in major units. */
   amount: number;
   /** Our fee, without VAT. */
@@ -885,8 +885,8 @@ export interface LinkRecord {
   amountMax: number | null;
   /** Who pays our fee. */
   feeBearer: FeeBearer;
-  /** Methods offered, each `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD); null for all of the currency. */
-  paymentMethods: Array<string> | null;
+  /** Methods offered; null for all of the currency. */
+  paymentMethods: Array<PaymentMethod> | null;
   /** Your text shown after a success; null without. */
   successMessage: string | null;
   /** Where the customer returns to; null without. */
@@ -1021,10 +1021,10 @@ export interface PaidChargeData {
   chargeReference: string;
   /** The payment in words. */
   description: string;
-  /** The payment method: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD). */
-  type: string;
+  /** The payment method. */
+  type: PaymentMethod;
   /** The same as `type`. */
-  method: string;
+  method: PaymentMethod;
   /** The customer, as you gave it. */
   customer: CustomerRecord;
   /** Your JSON, as sent; `{}` without. */
@@ -1070,10 +1070,10 @@ export interface PaymentRecord {
   amountReceived: number;
   /** The same as `currency`. */
   convertedCurrency: Currency;
-  /** Methods offered to the customer, in the order of the page; each `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD). */
-  paymentMethods: Array<string>;
-  /** The method that the page opens with: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD). */
-  defaultPaymentMethod: string;
+  /** Methods offered to the customer, in the order of the page. */
+  paymentMethods: Array<PaymentMethod>;
+  /** The method that the page opens with. */
+  defaultPaymentMethod: PaymentMethod;
   /** Where the customer returns to; null when you gave none. */
   redirectUrl: string | null;
   /** Always null; kept for clients of the published interface. */
@@ -1356,10 +1356,10 @@ export interface ReversedChargeData {
   chargeReference: string;
   /** The payment in words. */
   description: string;
-  /** The payment method: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD). */
-  type: string;
+  /** The payment method. */
+  type: PaymentMethod;
   /** The same as `type`. */
-  method: string;
+  method: PaymentMethod;
   /** The customer, as you gave it. */
   customer: CustomerRecord;
   /** Your JSON, as sent; `{}` without. */
@@ -1448,7 +1448,7 @@ export interface TestData {
 export interface TestEvent {
   /** Name of the event. */
   event: "webhook.test";
-  /** Kind of event; always `test`. */
+  /** Kind of event. */
   type: "test";
   /** The test. */
   data: TestData;
@@ -1513,8 +1513,8 @@ export interface PaymentsListParams {
   status?: "initiated" | "pending" | "processing" | "success" | "failed" | "expired";
   /** Only payments that were paid with too little or too much. */
   varianceType?: "underpayment" | "overpayment";
-  /** Only payments that were paid by this method: `bank_transfer`, `card`, `mobile_money` or `payAttitude` (USSD), in any letter case. */
-  paymentMethod?: string;
+  /** Only payments that were paid by this method, in any letter case. */
+  paymentMethod?: RequestedMethod;
   /** Only payments in this currency. */
   currency?: "NGN" | "GHS" | "KES" | "UGX" | "ZAR" | "ZMW";
   /** The customer's e-mail address, in any letter case. */
@@ -1542,8 +1542,8 @@ export interface PaymentsListCsvParams {
   status?: "initiated" | "pending" | "processing" | "success" | "failed" | "expired";
   /** Only payments that were paid with too little or too much. */
   varianceType?: "underpayment" | "overpayment";
-  /** Only payments that were paid by this method: `bank_transfer`, `card`, `mobile_money` or `payAttitude` (USSD), in any letter case. */
-  paymentMethod?: string;
+  /** Only payments that were paid by this method, in any letter case. */
+  paymentMethod?: RequestedMethod;
   /** Only payments in this currency. */
   currency?: "NGN" | "GHS" | "KES" | "UGX" | "ZAR" | "ZMW";
   /** The customer's e-mail address, in any letter case. */
@@ -1585,17 +1585,17 @@ export interface PaymentsCreateParams {
   successMessage?: string | null;
   /** The only destination: your wallet. */
   settlementDestination?: "wallet" | null;
-  /** Each `bank_transfer`, `card`, `mobile_money` or `payAttitude` (USSD), in any letter case; in the order shown on the page. Every method of the currency when absent. */
-  paymentMethods?: Array<string> | null;
-  /** The one the page opens with: `bank_transfer`, `card`, `mobile_money` or `payAttitude` (USSD), in any letter case. The first offered when absent. */
-  defaultPaymentMethod?: string | null;
+  /** In the order shown on the page, in any letter case. Every method of the currency when absent. */
+  paymentMethods?: Array<RequestedMethod> | null;
+  /** The one that the page opens with, in any letter case. The first offered when absent. */
+  defaultPaymentMethod?: RequestedMethod | null;
 }
 
 export interface FeesQuoteParams {
   /** What you would charge in. */
   currency: "NGN" | "GHS" | "KES" | "UGX" | "ZAR" | "ZMW";
-  /** The payment method: `bank_transfer`, `card`, `mobile_money` or `payAttitude` (USSD), in any letter case. */
-  type: string;
+  /** The payment method, in any letter case. */
+  type: RequestedMethod;
   /** In major units, a whole number. At most 100,000,000 NGN, 1,000,000 GHS, 10,000,000 KES, 250,000,000 UGX, 1,000,000 ZAR, 2,000,000 ZMW. */
   amount: number;
 }
@@ -1624,8 +1624,8 @@ export interface PaymentLinksCreateParams {
   amountMax?: number | null;
   /** Who pays the fee. */
   feeBearer?: FeeBearer;
-  /** Each `bank_transfer`, `card`, `mobile_money` or `payAttitude` (USSD), in any letter case; in the order shown on the page. Every method of the currency when absent. */
-  paymentMethods?: Array<string> | null;
+  /** In the order shown on the page, in any letter case. Every method of the currency when absent. */
+  paymentMethods?: Array<RequestedMethod> | null;
   /** It takes payments before this time; of a day, to its end. */
   endsAt?: string | null;
   /** How often a reusable link may be paid; without limit when absent. */
@@ -1637,8 +1637,8 @@ export interface PaymentLinksCreateParams {
 }
 
 export interface CheckoutsChargeParams {
-  /** One of the offered methods: `bank_transfer`, `card`, `mobile_money` or `payAttitude` (USSD), in any letter case. */
-  type: string;
+  /** One of the offered methods, in any letter case. */
+  type: RequestedMethod;
   /** For `card`: the payer's card. */
   card?: CardFields | null;
   /** For mobile money, such as +254712345678. */
@@ -1980,6 +1980,10 @@ export interface SandboxRatesSetParams {
   quotedAt?: string | null;
 }
 
+export type PaymentMethod = "bank_transfer" | "card" | "mobile_money" | "payattitude" | (string & {});
+
+export type RequestedMethod = "bank_transfer" | "card" | "mobile_money" | "payAttitude" | (string & {});
+
 export type Event = ChargeSuccessful | ChargeReversed | ChargeDisputed | CollectionSuccessful | CollectionReturned | RefundEvent | AccountEvent | TestEvent;
 
 export interface Resources {
@@ -1998,9 +2002,9 @@ export interface Resources {
 }
 
 export interface Payments {
-  /** List payments. Your payments, the newest first: all of them, or those that fit every filter. A page costs the same however many there are; go on with `nextCursor`. `Accept: text/csv` gives a file of all rows that fit. With `Accept: text/csv` the answer is a file. */
+  /** List payments. Your payments, the newest first: all of them, or those that fit every filter. A page costs the same however many there are; go on with `nextCursor`. There is no total: to count them, read all pages or the file. `Accept: text/csv` gives a file of all rows that fit. With `Accept: text/csv` the answer is a file. */
   list(params?: PaymentsListParams, options?: CallOptions): Pager<PaymentRecordPage, PaymentRecord>;
-  /** List payments. Your payments, the newest first: all of them, or those that fit every filter. A page costs the same however many there are; go on with `nextCursor`. `Accept: text/csv` gives a file of all rows that fit. With `Accept: text/csv` the answer is a file. */
+  /** List payments. Your payments, the newest first: all of them, or those that fit every filter. A page costs the same however many there are; go on with `nextCursor`. There is no total: to count them, read all pages or the file. `Accept: text/csv` gives a file of all rows that fit. With `Accept: text/csv` the answer is a file. */
   listCsv(params?: PaymentsListCsvParams, options?: CallOptions): Promise<Uint8Array>;
   /** Create a payment. Returns a link to the hosted checkout page. Send your customer there. When the payment has ended, successfully or not, the customer returns to `redirectUrl` with `?reference=…`. The redirect proves nothing: verify the payment. */
   create(params: PaymentsCreateParams, options?: KeyedOptions): Promise<Created & Answered>;

@@ -13,7 +13,7 @@ from msgspec import Meta
 from tidegate.checkout.field import CardNumber, Cvv, ExpiryMonth, ExpiryYear, OtpText, PinText
 from tidegate.core.described_enum import DescribedEnum
 from tidegate.core.errors import Invalid, Problem
-from tidegate.core.method import NAMES_IN_RECORD, NAMES_IN_REQUEST, Method, MethodNames
+from tidegate.core.method import Method, MethodNames
 from tidegate.core.money import Currency
 from tidegate.infra.http.operation import Timestamp
 from tidegate.infra.timestamp import to_iso
@@ -22,6 +22,7 @@ from tidegate.merchant.model import Business
 from tidegate.merchant.wire import SupportView, logo_url, support_view
 from tidegate.payment.attempt import Attempt, AttemptStatus
 from tidegate.payment.change import PaymentSnapshot
+from tidegate.payment.method_field import ChosenMethod, PaymentMethod
 from tidegate.payment.model import Ending, Payment, PaymentOrder, PaymentStatus
 from tidegate.payment.transition import attempts_left, is_final, methods_left
 from tidegate.payment.variance import Variance, VariancePolicy
@@ -56,7 +57,7 @@ AnswersLeft = Annotated[
 ResendsLeft = Annotated[
     int | None, Meta(description="How often the prompt or code can be sent again; null where it cannot be.")
 ]
-OpenMethods = Annotated[list[str], Meta(description="The offered methods that can be tried now; empty at the end.")]
+OpenMethods = Annotated[list[PaymentMethod], Meta(description="Offered methods that can be tried; empty at the end.")]
 ResendFrom = Annotated[Timestamp | None, Meta(description="The earliest time of the next resend.")]
 
 
@@ -79,7 +80,7 @@ class AddressFields(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 class Charge(msgspec.Struct, kw_only=True, rename="camel"):
-    type: Annotated[ShortText, Meta(description=f"One of the offered methods: {NAMES_IN_REQUEST}.")]
+    type: Annotated[ChosenMethod, Meta(description="One of the offered methods, in any letter case.")]
     card: Annotated[CardFields | None, Meta(description="For `card`: the payer's card.")] = None
     phone: Annotated[ShortText | None, Meta(description="For mobile money, such as +254712345678.")] = None
     operator: Annotated[
@@ -145,7 +146,7 @@ class ActionView(msgspec.Struct, kw_only=True, rename="camel", omit_defaults=Tru
 
 class AttemptView(msgspec.Struct, kw_only=True, rename="camel"):
     attempt_id: Annotated[str, Meta(description="Id of this attempt.")]
-    type: Annotated[str, Meta(description=f"The payment method: {NAMES_IN_RECORD}.")]
+    type: Annotated[PaymentMethod, Meta(description="The payment method.")]
     status: StatusOfAttempt
     failure: Failure
     details: Annotated[dict[str, Any], Meta(description="Masked payment details, such as the last digits of a card.")]
@@ -159,7 +160,7 @@ class Charged(msgspec.Struct, kw_only=True, rename="camel"):
     """`status` is the payment's, `attemptStatus` the attempt's own."""
 
     attempt_id: Annotated[str, Meta(description="Id of this attempt.")]
-    type: Annotated[str, Meta(description=f"The payment method: {NAMES_IN_RECORD}.")]
+    type: Annotated[PaymentMethod, Meta(description="The payment method.")]
     status: StatusOfPayment
     attempt_status: StatusOfAttempt
     failure: Failure
@@ -204,8 +205,8 @@ class CheckoutView(msgspec.Struct, kw_only=True, rename="camel"):
         Variance | None, Meta(description="Set when another amount than expected was accepted; otherwise null.")
     ]
     variance_policy: Annotated[VariancePolicy, Meta(description="What happens to an amount other than expected.")]
-    payment_methods: Annotated[list[str], Meta(description=f"In the order of the page; each {NAMES_IN_RECORD}.")]
-    default_payment_method: Annotated[str, Meta(description=f"What the page opens with: {NAMES_IN_RECORD}.")]
+    payment_methods: Annotated[list[PaymentMethod], Meta(description="In the order of the page.")]
+    default_payment_method: Annotated[PaymentMethod, Meta(description="What the page opens with.")]
     banks: Annotated[tuple[BankView, ...], Meta(description="Banks for USSD; empty where USSD is not offered.")]
     operators: Annotated[
         tuple[OperatorView, ...], Meta(description="Operators of mobile money; empty where it is not offered.")
@@ -224,8 +225,7 @@ class CheckoutView(msgspec.Struct, kw_only=True, rename="camel"):
     ]
     open_payment_methods: OpenMethods
     hosted_payment_methods: Annotated[
-        list[str],
-        Meta(description="Of these, the ones paid on a page of their own: a charge needs no details and redirects."),
+        list[PaymentMethod], Meta(description="Of these, those paid on another page: a charge only redirects there.")
     ]
     is_disabled: Annotated[bool, Meta(description="The merchant has disabled the link: no new attempts.")]
     version: Annotated[int, Meta(description="Increases with every change; a page with a lower one is out of date.")]

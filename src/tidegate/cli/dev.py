@@ -90,7 +90,7 @@ def _greet(settings: Settings, sandbox: dict[str, Any]) -> None:
 
 def _create_line(settings: Settings, sandbox: dict[str, Any]) -> str:
     return (
-        "REF=ORDER-$(date +%s)\n"
+        "REF=ORDER-$(openssl rand -hex 8)\n"
         f"curl -s {settings.base_url}/checkout/payments \\\n"
         f"  -H 'api-key: {sandbox['secretKey']}' \\\n"
         f"  -H 'x-pub-key: {sandbox['publicKey']}' \\\n"

@@ -19,6 +19,7 @@ from tidegate.runtime import Runtime
 def docs(folder: Path) -> None:
     """Write the documentation to FOLDER, for any web server: relative links, no keys, no Run."""
     settings = settings_module.from_environment()
-    operations = app.operations_of(Runtime.of(settings))
-    count = export.write(folder, app.docs_of(operations, settings.base_url))
+    runtime = Runtime.of(settings)
+    site = app.docs_of(app.operations_of(runtime), settings.base_url, runtime.deps.names)
+    count = export.write(folder, site)
     click.echo(f"{count} pages written. Open {folder / 'index.html'}.")

@@ -11,7 +11,8 @@ from msgspec import Meta
 from tidegate.collection.model import CollectionStatus
 from tidegate.collection.reason import InflowReason
 from tidegate.core.money import Currency
-from tidegate.infra.http.operation import Timestamp
+from tidegate.infra.http.operation import Timestamp, meanings
+from tidegate.webhook.model import MEANING_OF_EVENT
 
 
 class InflowData(msgspec.Struct, kw_only=True, rename="camel"):
@@ -56,10 +57,18 @@ class ReturnedInflowData(InflowData, kw_only=True, rename="camel"):
 
 
 class CollectionSuccessful(msgspec.Struct, kw_only=True):
-    event: Annotated[Literal["collection.successful"], Meta(description="Name of the event.")] = "collection.successful"
+    event: Annotated[
+        Literal["collection.successful"],
+        meanings({"collection.successful": MEANING_OF_EVENT["collection.successful"]}),
+        Meta(description="Name of the event."),
+    ] = "collection.successful"
     data: Annotated[CreditedInflowData, Meta(description="The inflow.")]
 
 
 class CollectionReturned(msgspec.Struct, kw_only=True):
-    event: Annotated[Literal["collection.returned"], Meta(description="Name of the event.")] = "collection.returned"
+    event: Annotated[
+        Literal["collection.returned"],
+        meanings({"collection.returned": MEANING_OF_EVENT["collection.returned"]}),
+        Meta(description="Name of the event."),
+    ] = "collection.returned"
     data: Annotated[ReturnedInflowData, Meta(description="The inflow.")]

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
+from tidegate.core.described_enum import DescribedEnum
 
-class Method(StrEnum):
+
+class Method(DescribedEnum):
     """Internal names, as stored. The API's spellings are in `MethodNames`."""
 
-    BANK_TRANSFER = "bank_transfer"
-    CARD = "card"
-    MOBILE_MONEY = "mobile_money"
-    USSD = "ussd"
+    BANK_TRANSFER = "bank_transfer", "A transfer to an account that is made for the payment."
+    CARD = "card", "A debit or credit card, with the bank's own check where it asks for one."
+    MOBILE_MONEY = "mobile_money", "A wallet of a mobile operator, such as M-Pesa or MTN; approved on the phone."
+    USSD = "ussd", "USSD: a code of the payer's bank, dialled on the phone."
 
 
 class InflowMethod(StrEnum):
@@ -64,11 +66,4 @@ class MethodNames:
         return [names[method] for method in methods]
 
 
-def _or(names: Iterable[str]) -> str:
-    *others, last = (f"`{name}`" for name in names)
-    return f"{', '.join(others)} or {last}"
-
-
-# For the reference, with the usual name of USSD.
-NAMES_IN_REQUEST = f"{_or(MethodNames().in_requests(Method))} (USSD), in any letter case"
-NAMES_IN_RECORD = f"{_or(MethodNames().in_records(Method))} (USSD)"
+USUAL_NAMES = MethodNames()

@@ -249,8 +249,8 @@ def _until_there(lines: list[str], wanted: Variable) -> str:
 
 
 def _unused(example: str) -> str:
-    """With the time in place of the number, so that each run makes a new value."""
-    return shlex.quote(example.rstrip("0123456789")) + "$(date +%s)"
+    """With a random number in place of the example's, so that each run makes a new value."""
+    return shlex.quote(example.rstrip("0123456789")) + "$(openssl rand -hex 8)"
 
 
 def _in_single_quotes(text: str) -> str:

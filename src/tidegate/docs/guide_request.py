@@ -1,6 +1,6 @@
 """The requests of a guide's shell samples, for the script that runs them in a browser. Pure.
 
-It reads what guides write: an order number made of the time, `curl` commands, values taken from an answer by `sed` or
+It reads what guides write: a random order number, `curl` commands, values taken from an answer by `sed` or
 `grep`, and a loop that ends with `&& break` or after a minute.
 """
 
@@ -22,7 +22,7 @@ _KEYS = {
 _JSON = "content-type: application/json"
 _CURL = re.compile(r"(?:(\w+)=\$\()?curl (.*?)( && break)?", re.DOTALL)
 # Another value each time.
-_CHOSEN = re.compile(r"(\w+)=([\w-]+)\$\(date \+%s\)")
+_CHOSEN = re.compile(r"(\w+)=([\w-]+)\$\(openssl rand -hex 8\)")
 _TAKEN_LATER = re.compile(r'(\w+)=\$\(echo "\$(\w+)" \|')
 # What a terminal shows, which changes no request.
 _SHOWN = re.compile(r" > /dev/null| && echo \w+")

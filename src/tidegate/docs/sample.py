@@ -46,7 +46,7 @@ def python(calls: Sequence[ClientCall], base_url: str) -> str:
 
 
 def _python_call(call: ClientCall, *, is_last: bool) -> str:
-    lines = [f'{name.lower()} = f"{prefix}{{secrets.token_hex(4)}}"' for name, prefix in call.chooses.items()]
+    lines = [f'{name.lower()} = f"{prefix}{{secrets.token_hex(8)}}"' for name, prefix in call.chooses.items()]
     parts = [_python_value(value) for value in call.path]
     parts += [f"{python_name(name)}={_python_value(value)}" for name, value in call.params.fields.items()]
     named = f"{call.answer} = " if is_last or call.takes else ""
@@ -111,7 +111,7 @@ def _node_names(variables: Iterable[str]) -> list[str]:
 
 def _node_call(call: ClientCall, keywords: Mapping[str, str], *, is_last: bool) -> str:
     lines = [
-        f"{keywords[name]}{name} = `{prefix}${{Date.now()}}`;"
+        f"{keywords[name]}{name} = `{prefix}${{crypto.randomUUID()}}`;"
         for name, prefix in zip(_node_names(call.chooses), call.chooses.values(), strict=True)
     ]
     method = ".".join(camel(part) for part in call.method.split("."))

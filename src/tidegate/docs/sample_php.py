@@ -22,7 +22,7 @@ def php(calls: Sequence[ClientCall], base_url: str) -> str:
 
 def _call(call: ClientCall, *, is_last: bool) -> str:
     lines = [
-        f"{_variable(name)} = {_value(prefix)} . bin2hex(random_bytes(4));" for name, prefix in call.chooses.items()
+        f"{_variable(name)} = {_value(prefix)} . bin2hex(random_bytes(8));" for name, prefix in call.chooses.items()
     ]
     named = f"${call.answer} = " if is_last or call.takes else ""
     calling = f"{named}$tidegate->{call.verb.lower()}({_path(call)}"

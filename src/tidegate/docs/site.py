@@ -46,10 +46,16 @@ _GUIDES = (
             "lists-and-cursors",
             "go-live",
             "move-from-another-provider",
+            "what-tidegate-does-not-do",
         ),
     ),
     ("libraries", "Guides", "Libraries", ("python", "typescript", "other-languages", "command-line")),
-    ("testing", "Testing", "Testing", ("cards-phones-transfers", "trigger-events", "the-clock", "in-your-ci")),
+    (
+        "testing",
+        "Testing",
+        "Testing",
+        ("cards-phones-transfers", "trigger-events", "the-clock", "in-your-ci", "demo-shop"),
+    ),
 )
 CHANGELOG = f"{ROOT}/changelog"
 # The bar at the top: area and its first page.

@@ -9,15 +9,18 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tidegate.core.fee import FeeBearer
-from tidegate.core.method import NAMES_IN_RECORD
 from tidegate.core.money import Currency
-from tidegate.infra.http.operation import Timestamp
+from tidegate.infra.http.operation import Timestamp, meanings
+from tidegate.payment.method_field import PaymentMethod
 from tidegate.payment.model import PaymentStatus
 from tidegate.payment.variance import Variance
 from tidegate.payment.wire import CustomerRecord
 from tidegate.rail.event import DisputeStatus
+from tidegate.webhook.model import MEANING_OF_EVENT
 
-EventKind = Annotated[Literal["charge"], Meta(description="Kind of event; always `charge`.")]
+EventKind = Annotated[
+    Literal["charge"], meanings({"charge": "A payment by the checkout."}), Meta(description="Kind of event.")
+]
 
 
 class ChargeAuthorization(msgspec.Struct, kw_only=True):
@@ -73,8 +76,8 @@ class ChargeData(msgspec.Struct, kw_only=True, rename="camel"):
     payment_reference: Annotated[str, Meta(description="The same as `merchantReference`.")]
     charge_reference: Annotated[str, Meta(description="Id of the attempt that was paid.")]
     description: Annotated[str, Meta(description="The payment in words.")]
-    type: Annotated[str, Meta(description=f"The payment method: {NAMES_IN_RECORD}.")]
-    method: Annotated[str, Meta(description="The same as `type`.")]
+    type: Annotated[PaymentMethod, Meta(description="The payment method.")]
+    method: Annotated[PaymentMethod, Meta(description="The same as `type`.")]
     customer: Annotated[CustomerRecord, Meta(description="The customer, as you gave it.")]
     metadata: Annotated[
         msgspec.Raw, Meta(description="Your JSON, as sent; `{}` without.", extra_json_schema={"type": "object"})
@@ -119,18 +122,30 @@ class DisputedChargeData(ChargeData, kw_only=True, rename="camel"):
 
 
 class ChargeSuccessful(msgspec.Struct, kw_only=True):
-    event: Annotated[Literal["charge.successful"], Meta(description="Name of the event.")] = "charge.successful"
+    event: Annotated[
+        Literal["charge.successful"],
+        meanings({"charge.successful": MEANING_OF_EVENT["charge.successful"]}),
+        Meta(description="Name of the event."),
+    ] = "charge.successful"
     type: EventKind = "charge"
     data: Annotated[PaidChargeData, Meta(description="The payment.")]
 
 
 class ChargeDisputed(msgspec.Struct, kw_only=True):
-    event: Annotated[Literal["charge.disputed"], Meta(description="Name of the event.")] = "charge.disputed"
+    event: Annotated[
+        Literal["charge.disputed"],
+        meanings({"charge.disputed": MEANING_OF_EVENT["charge.disputed"]}),
+        Meta(description="Name of the event."),
+    ] = "charge.disputed"
     type: EventKind = "charge"
     data: Annotated[DisputedChargeData, Meta(description="The payment.")]
 
 
 class ChargeReversed(msgspec.Struct, kw_only=True):
-    event: Annotated[Literal["charge.reversed"], Meta(description="Name of the event.")] = "charge.reversed"
+    event: Annotated[
+        Literal["charge.reversed"],
+        meanings({"charge.reversed": MEANING_OF_EVENT["charge.reversed"]}),
+        Meta(description="Name of the event."),
+    ] = "charge.reversed"
     type: EventKind = "charge"
     data: Annotated[ReversedChargeData, Meta(description="The payment.")]

@@ -73,7 +73,8 @@ RECORD: dict[str, Any] = {
 
 LIST_DESCRIPTION = (
     "Your payments, the newest first: all of them, or those that fit every filter. A page costs the same however many "
-    "there are; go on with `nextCursor`. `Accept: text/csv` gives a file of all rows that fit."
+    "there are; go on with `nextCursor`. There is no total: to count them, read all "
+    "pages or the file. `Accept: text/csv` gives a file of all rows that fit."
 )
 PAGE: dict[str, Any] = {"results": [RECORD], "nextCursor": None}
 

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tidegate.core.errors import Problem
-from tidegate.core.method import NAMES_IN_REQUEST, Method, MethodNames
+from tidegate.core.method import Method, MethodNames
 from tidegate.core.money import Currency, major_of
 from tidegate.core.public_id import PublicIds
 from tidegate.infra.http.csv_text import Cell
@@ -20,6 +20,7 @@ from tidegate.infra.http.paging import PER_PAGE, PerPage
 from tidegate.infra.http.query import Moment, period_problems
 from tidegate.merchant.field import EmailAddress
 from tidegate.payment.list_store import PaymentFilter
+from tidegate.payment.method_field import ChosenMethod
 from tidegate.payment.model import PaymentStatus
 from tidegate.payment.row import PaymentRow
 from tidegate.payment.variance import Variance
@@ -54,14 +55,7 @@ class ListPayments(msgspec.Struct, kw_only=True, rename="camel"):
         Annotated[Variance, Meta(description="Only payments that were paid with too little or too much.")] | UnsetType
     ) = UNSET
     payment_method: (
-        Annotated[
-            str,
-            Meta(
-                min_length=1,
-                max_length=100,
-                description=f"Only payments that were paid by this method: {NAMES_IN_REQUEST}.",
-            ),
-        ]
+        Annotated[ChosenMethod, Meta(description="Only payments that were paid by this method, in any letter case.")]
         | UnsetType
     ) = UNSET
     currency: Annotated[CheckoutCurrency, Meta(description="Only payments in this currency.")] | UnsetType = UNSET

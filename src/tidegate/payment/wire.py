@@ -12,7 +12,7 @@ from msgspec import Meta
 from tidegate.core import ids
 from tidegate.core.errors import Invalid, Malformed, Problem
 from tidegate.core.fee import FeeBearer, FeeOnRefund, fee_on, fee_within
-from tidegate.core.method import NAMES_IN_RECORD, NAMES_IN_REQUEST, Method, MethodNames
+from tidegate.core.method import Method, MethodNames
 from tidegate.core.money import CHECKOUT_OFFERS, Currency, Money, major_of
 from tidegate.core.public_id import PublicIds
 from tidegate.infra.http import strict_json
@@ -21,13 +21,13 @@ from tidegate.infra.timestamp import to_iso
 from tidegate.merchant import card_data
 from tidegate.merchant.field import CustomerName, EmailAddress, Metadata, PhoneNumber, Reference
 from tidegate.merchant.model import Business
+from tidegate.payment.method_field import ChosenMethod, OfferedMethods, PaymentMethod, RequestedMethod
 from tidegate.payment.model import Customer, PaymentOrder, PaymentStatus
 from tidegate.payment.redirect import RedirectUrl
 from tidegate.payment.row import PaymentRow
 from tidegate.payment.variance import Variance
 from tidegate.rail.event import DisputeStatus
 
-METHODS_LISTED_MAX = 16
 SUCCESS_MESSAGE_LENGTH_MAX = 5_000
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ else:
         Literal[tuple(currency.value for currency in CHECKOUT_OFFERS)],
         meanings({currency.value: currency.meaning for currency in CHECKOUT_OFFERS}),
     ]
+
 _AT_MOST = f"At most {', '.join(f'{offer.max_major:,} {currency}' for currency, offer in CHECKOUT_OFFERS.items())}."
 
 
@@ -66,26 +67,19 @@ class CreatePayment(msgspec.Struct, kw_only=True, rename="camel"):
         Meta(description="Shown to the customer after a successful payment, as plain text."),
     ] = None
     settlement_destination: Annotated[
-        Literal["wallet"] | None,
+        Annotated[Literal["wallet"], meanings({"wallet": "Your wallet here."})] | None,
         Meta(description="The only destination: your wallet."),
-        meanings({"wallet": "Your wallet."}),
     ] = None
-    payment_methods: Annotated[
-        Annotated[list[str], Meta(min_length=1, max_length=METHODS_LISTED_MAX)] | None,
-        Meta(
-            description=f"Each {NAMES_IN_REQUEST}; in the order shown on the page. Every method of the currency when "
-            "absent."
-        ),
-    ] = None
+    payment_methods: OfferedMethods = None
     default_payment_method: Annotated[
-        str | None,
-        Meta(description=f"The one the page opens with: {NAMES_IN_REQUEST}. The first offered when absent."),
+        RequestedMethod | None,
+        Meta(description="The one that the page opens with, in any letter case. The first offered when absent."),
     ] = None
 
 
 class QuoteFees(msgspec.Struct, kw_only=True, rename="camel"):
     currency: Annotated[CheckoutCurrency, Meta(description="What you would charge in.")]
-    type: Annotated[str, Meta(min_length=1, max_length=100, description=f"The payment method: {NAMES_IN_REQUEST}.")]
+    type: Annotated[ChosenMethod, Meta(description="The payment method, in any letter case.")]
     amount: Annotated[int, Meta(ge=1, description=f"In major units, a whole number. {_AT_MOST}")]
 
 
@@ -93,7 +87,7 @@ class FeesQuoted(msgspec.Struct, kw_only=True, rename="camel"):
     """What each side pays and receives, for either fee bearer."""
 
     currency: Annotated[Currency, Meta(description="ISO 4217 code of the currency.")]
-    type: Annotated[str, Meta(description=f"The payment method: {NAMES_IN_RECORD}.")]
+    type: Annotated[PaymentMethod, Meta(description="The payment method.")]
     amount: Annotated[Decimal, Meta(description="The amount asked about, in major units.")]
     fee: Annotated[Decimal, Meta(description="Our fee, without VAT.")]
     vat: Annotated[Decimal, Meta(description="VAT on the fee.")]
@@ -134,10 +128,9 @@ class PaymentRecord(msgspec.Struct, kw_only=True, rename="camel"):
     amount_received: Annotated[Decimal, Meta(description="Received so far; 0 before anything arrived.")]
     converted_currency: Annotated[Currency, Meta(description="The same as `currency`.")]
     payment_methods: Annotated[
-        list[str],
-        Meta(description=f"Methods offered to the customer, in the order of the page; each {NAMES_IN_RECORD}."),
+        list[PaymentMethod], Meta(description="Methods offered to the customer, in the order of the page.")
     ]
-    default_payment_method: Annotated[str, Meta(description=f"The method that the page opens with: {NAMES_IN_RECORD}.")]
+    default_payment_method: Annotated[PaymentMethod, Meta(description="The method that the page opens with.")]
     redirect_url: Annotated[str | None, Meta(description="Where the customer returns to; null when you gave none.")]
     custom_url: Annotated[str | None, Meta(description="Always null; kept for clients of the published interface.")]
     success_message: Annotated[

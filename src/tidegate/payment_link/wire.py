@@ -13,7 +13,7 @@ from msgspec import UNSET, Meta, UnsetType
 from tidegate.core.errors import Problem
 from tidegate.core.fee import FeeBearer
 from tidegate.core.ids import Mode
-from tidegate.core.method import NAMES_IN_RECORD, NAMES_IN_REQUEST, MethodNames
+from tidegate.core.method import MethodNames
 from tidegate.core.money import CHECKOUT_OFFERS, Currency, Money
 from tidegate.infra.http.cursor import Cursor
 from tidegate.infra.http.operation import Timestamp, meanings
@@ -23,9 +23,9 @@ from tidegate.infra.timestamp import to_iso
 from tidegate.merchant.field import PersonName
 from tidegate.merchant.model import Business
 from tidegate.payment import wire as payment_wire
+from tidegate.payment.method_field import OfferedMethods, PaymentMethod
 from tidegate.payment.redirect import RedirectUrl
 from tidegate.payment.wire import (
-    METHODS_LISTED_MAX,
     SUCCESS_MESSAGE_LENGTH_MAX,
     CheckoutCurrency,
     MethodsTaken,
@@ -52,13 +52,7 @@ class CreateLink(msgspec.Struct, kw_only=True, rename="camel"):
         Meta(description="The most that the customer may choose; the currency's limit when absent."),
     ] = None
     fee_bearer: Annotated[FeeBearer, Meta(description="Who pays the fee.")] = FeeBearer.BUSINESS
-    payment_methods: Annotated[
-        Annotated[list[str], Meta(min_length=1, max_length=METHODS_LISTED_MAX)] | None,
-        Meta(
-            description=f"Each {NAMES_IN_REQUEST}; in the order shown on the page. Every method of the currency when "
-            "absent."
-        ),
-    ] = None
+    payment_methods: OfferedMethods = None
     ends_at: Annotated[Moment | None, Meta(description="It takes payments before this time; of a day, to its end.")] = (
         None
     )
@@ -106,8 +100,7 @@ class LinkRecord(msgspec.Struct, kw_only=True, rename="camel"):
     amount_max: Annotated[Decimal | None, Meta(description="The most to choose; null for a fixed amount.")]
     fee_bearer: Annotated[FeeBearer, Meta(description="Who pays our fee.")]
     payment_methods: Annotated[
-        list[str] | None,
-        Meta(description=f"Methods offered, each {NAMES_IN_RECORD}; null for all of the currency."),
+        list[PaymentMethod] | None, Meta(description="Methods offered; null for all of the currency.")
     ]
     success_message: Annotated[str | None, Meta(description="Your text shown after a success; null without.")]
     redirect_url: Annotated[str | None, Meta(description="Where the customer returns to; null without.")]

@@ -168,8 +168,14 @@ class TestData(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 class TestEvent(msgspec.Struct, kw_only=True):
-    event: Annotated[Literal["webhook.test"], Meta(description="Name of the event.")] = TEST_EVENT
-    type: Annotated[Literal["test"], Meta(description="Kind of event; always `test`.")] = "test"
+    event: Annotated[
+        Literal["webhook.test"],
+        meanings({TEST_EVENT: MEANING_OF_EVENT[TEST_EVENT]}),
+        Meta(description="Name of the event."),
+    ] = TEST_EVENT
+    type: Annotated[
+        Literal["test"], meanings({"test": "Nothing happened; a test."}), Meta(description="Kind of event.")
+    ] = "test"
     data: Annotated[TestData, Meta(description="The test.")]
 
 

@@ -11,10 +11,15 @@ TidegateError
    ├─ AccessDenied            403
    ├─ NotFound                404
    ├─ Conflict                409
-   │  └─ DuplicateReference   the payment that has the reference: `link`, `pay_code`
+   │  ├─ DuplicateReference   the payment that has the reference: `link`, `pay_code`
+   │  └─ PaymentDisputed      the bank decides about the money
    ├─ ValidationFailed        422; `errors` names every field
+   │  ├─ MethodNotSupported   not offered in this currency
+   │  ├─ CardDataNotAllowed   a card number outside its field
+   │  ├─ RedirectHostNotAllowed
    │  ├─ InsufficientBalance
-   │  └─ RefundExceedsAvailable
+   │  ├─ RefundExceedsAvailable
+   │  └─ RefundNeedsApproval  above the limit of the key
    ├─ RateLimited             429
    └─ ServerError             5xx
       └─ ServiceUnavailable   503
@@ -81,8 +86,13 @@ class APIError(TidegateError):
         self.retry_after = retry_after
 
     def __str__(self) -> str:
-        fields = "".join(f"; {error.field}: {error.message}" for error in self.errors)
+        # The message is the first of them.
+        others = [error for error in self.errors if not self._says(error)]
+        fields = "".join(f"; {error.field}: {error.message}" for error in others)
         return f"{self.message}{fields} ({self.status} {self.error_type}, {self.request_id or 'no request id'})"
+
+    def _says(self, error: FieldError) -> bool:
+        return self.message in (f"{error.field} {error.message}", f"{error.field}: {error.message}")
 
 
 class MalformedRequest(APIError):
@@ -121,7 +131,23 @@ class DuplicateReference(Conflict):
         return (self.data or {}).get("reference")
 
 
+class PaymentDisputed(Conflict):
+    pass
+
+
 class ValidationFailed(APIError):
+    pass
+
+
+class MethodNotSupported(ValidationFailed):
+    pass
+
+
+class CardDataNotAllowed(ValidationFailed):
+    pass
+
+
+class RedirectHostNotAllowed(ValidationFailed):
     pass
 
 
@@ -130,6 +156,10 @@ class InsufficientBalance(ValidationFailed):
 
 
 class RefundExceedsAvailable(ValidationFailed):
+    pass
+
+
+class RefundNeedsApproval(ValidationFailed):
     pass
 
 
@@ -147,8 +177,13 @@ class ServiceUnavailable(ServerError):
 
 _BY_TYPE: dict[str, type[APIError]] = {
     "DUPLICATE_REFERENCE": DuplicateReference,
+    "PAYMENT_DISPUTED": PaymentDisputed,
+    "METHOD_NOT_SUPPORTED_FOR_CURRENCY": MethodNotSupported,
+    "CARD_DATA_NOT_ALLOWED": CardDataNotAllowed,
+    "REDIRECT_HOST_NOT_ALLOWED": RedirectHostNotAllowed,
     "INSUFFICIENT_BALANCE": InsufficientBalance,
     "REFUND_EXCEEDS_AVAILABLE": RefundExceedsAvailable,
+    "REFUND_NEEDS_APPROVAL": RefundNeedsApproval,
 }
 _BY_STATUS: dict[int, type[APIError]] = {
     400: MalformedRequest,

@@ -749,7 +749,7 @@ class Payments:
         *,
         status: Literal["initiated", "pending", "processing", "success", "failed", "expired"] | None = None,
         variance_type: Literal["underpayment", "overpayment"] | None = None,
-        payment_method: str | None = None,
+        payment_method: t.RequestedMethod | str | None = None,
         currency: Literal["NGN", "GHS", "KES", "UGX", "ZAR", "ZMW"] | None = None,
         email: str | None = None,
         reference_prefix: str | None = None,
@@ -766,14 +766,13 @@ class Payments:
         """List payments.
 
         Your payments, the newest first: all of them, or those that fit every filter. A page costs the same however
-        many there are; go on with `nextCursor`. `Accept: text/csv` gives a file of all rows that fit. With `Accept:
-        text/csv` the answer is a file.
+        many there are; go on with `nextCursor`. There is no total: to count them, read all pages or the file.
+        `Accept: text/csv` gives a file of all rows that fit. With `Accept: text/csv` the answer is a file.
 
         Args:
             status: Only payments with this status.
             variance_type: Only payments that were paid with too little or too much.
-            payment_method: Only payments that were paid by this method: `bank_transfer`, `card`, `mobile_money` or
-              `payAttitude` (USSD), in any letter case.
+            payment_method: Only payments that were paid by this method, in any letter case.
             currency: Only payments in this currency.
             email: The customer's e-mail address, in any letter case.
             reference_prefix: How `merchantReference` begins, such as `ORDER-10`.
@@ -814,7 +813,7 @@ class Payments:
         *,
         status: Literal["initiated", "pending", "processing", "success", "failed", "expired"] | None = None,
         variance_type: Literal["underpayment", "overpayment"] | None = None,
-        payment_method: str | None = None,
+        payment_method: t.RequestedMethod | str | None = None,
         currency: Literal["NGN", "GHS", "KES", "UGX", "ZAR", "ZMW"] | None = None,
         email: str | None = None,
         reference_prefix: str | None = None,
@@ -831,14 +830,13 @@ class Payments:
         """List payments.
 
         Your payments, the newest first: all of them, or those that fit every filter. A page costs the same however
-        many there are; go on with `nextCursor`. `Accept: text/csv` gives a file of all rows that fit. With `Accept:
-        text/csv` the answer is a file.
+        many there are; go on with `nextCursor`. There is no total: to count them, read all pages or the file.
+        `Accept: text/csv` gives a file of all rows that fit. With `Accept: text/csv` the answer is a file.
 
         Args:
             status: Only payments with this status.
             variance_type: Only payments that were paid with too little or too much.
-            payment_method: Only payments that were paid by this method: `bank_transfer`, `card`, `mobile_money` or
-              `payAttitude` (USSD), in any letter case.
+            payment_method: Only payments that were paid by this method, in any letter case.
             currency: Only payments in this currency.
             email: The customer's e-mail address, in any letter case.
             reference_prefix: How `merchantReference` begins, such as `ORDER-10`.
@@ -886,8 +884,8 @@ class Payments:
         metadata: Mapping[str, Any] | None = None,
         success_message: str | None = None,
         settlement_destination: Literal["wallet"] | None = None,
-        payment_methods: Sequence[str] | None = None,
-        default_payment_method: str | None = None,
+        payment_methods: Sequence[t.RequestedMethod | str] | None = None,
+        default_payment_method: t.RequestedMethod | str | None = None,
         idempotency_key: str | None = None,
         timeout: float | None = None,
         max_retries: int | None = None,
@@ -909,10 +907,10 @@ class Payments:
             metadata: Any JSON of yours; returned as sent.
             success_message: Shown to the customer after a successful payment, as plain text.
             settlement_destination: The only destination: your wallet.
-            payment_methods: Each `bank_transfer`, `card`, `mobile_money` or `payAttitude` (USSD), in any letter
-              case; in the order shown on the page. Every method of the currency when absent.
-            default_payment_method: The one the page opens with: `bank_transfer`, `card`, `mobile_money` or
-              `payAttitude` (USSD), in any letter case. The first offered when absent.
+            payment_methods: In the order shown on the page, in any letter case. Every method of the currency when
+              absent.
+            default_payment_method: The one that the page opens with, in any letter case. The first offered when
+              absent.
         """
         return self._send(
             ops.PAYMENTS_CREATE,
@@ -1008,7 +1006,7 @@ class Fees:
         self,
         *,
         currency: Literal["NGN", "GHS", "KES", "UGX", "ZAR", "ZMW"],
-        type: str,
+        type: t.RequestedMethod | str,
         amount: int,
         timeout: float | None = None,
         max_retries: int | None = None,
@@ -1020,8 +1018,7 @@ class Fees:
 
         Args:
             currency: What you would charge in.
-            type: The payment method: `bank_transfer`, `card`, `mobile_money` or `payAttitude` (USSD), in any letter
-              case.
+            type: The payment method, in any letter case.
             amount: In major units, a whole number. At most 100,000,000 NGN, 1,000,000 GHS, 10,000,000 KES,
               250,000,000 UGX, 1,000,000 ZAR, 2,000,000 ZMW.
         """
@@ -1078,7 +1075,7 @@ class PaymentLinks:
         amount_min: int | None = None,
         amount_max: int | None = None,
         fee_bearer: t.FeeBearer | None = None,
-        payment_methods: Sequence[str] | None = None,
+        payment_methods: Sequence[t.RequestedMethod | str] | None = None,
         ends_at: str | None = None,
         payments_max: int | None = None,
         success_message: str | None = None,
@@ -1100,8 +1097,8 @@ class PaymentLinks:
             amount_min: The least that the customer may choose; 1 when absent.
             amount_max: The most that the customer may choose; the currency's limit when absent.
             fee_bearer: Who pays the fee.
-            payment_methods: Each `bank_transfer`, `card`, `mobile_money` or `payAttitude` (USSD), in any letter
-              case; in the order shown on the page. Every method of the currency when absent.
+            payment_methods: In the order shown on the page, in any letter case. Every method of the currency when
+              absent.
             ends_at: It takes payments before this time; of a day, to its end.
             payments_max: How often a reusable link may be paid; without limit when absent.
             success_message: Shown to the customer after a successful payment, as plain text.
@@ -1238,7 +1235,7 @@ class Checkouts:
         self,
         pay_code: str,
         *,
-        type: str,
+        type: t.RequestedMethod | str,
         card: t.CardFields | None = None,
         phone: str | None = None,
         operator: str | None = None,
@@ -1256,8 +1253,7 @@ class Checkouts:
 
         Args:
             pay_code: The payment's pay code.
-            type: One of the offered methods: `bank_transfer`, `card`, `mobile_money` or `payAttitude` (USSD), in
-              any letter case.
+            type: One of the offered methods, in any letter case.
             card: For `card`: the payer's card.
             phone: For mobile money, such as +254712345678.
             operator: For mobile money: an `id` of the checkout's `operators`; guessed from the number if absent.

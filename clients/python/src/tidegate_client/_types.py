@@ -87,8 +87,10 @@ if TYPE_CHECKING:
     Mode = Literal["sandbox", "live"]
     NamePolicy = Literal["hold", "strict"]
     NameVerdict = Literal["exact", "close", "different", "missing"]
+    PaymentMethod = Literal["bank_transfer", "card", "mobile_money", "payattitude"]
     PaymentStatus = Literal["initiated", "pending", "processing", "success", "failed", "expired"]
     RefundStatus = Literal["processing", "successful", "failed"]
+    RequestedMethod = Literal["bank_transfer", "card", "mobile_money", "payAttitude"]
     StatementLineDirection = Literal["in", "out"]
     Variance = Literal["underpayment", "overpayment"]
     VariancePolicy = Literal["accept", "top_up", "return"]
@@ -97,9 +99,9 @@ else:
         DeliveryStatus
     ) = DisabledReason = DisputeStatus = DocumentType = Ending = EndpointStatus = FailureReason = FeeBearer = (
         FeeOnRefund
-    ) = InflowReason = JournalKind = LinkKind = LinkState = Mode = NamePolicy = NameVerdict = PaymentStatus = (
-        RefundStatus
-    ) = StatementLineDirection = Variance = VariancePolicy = str
+    ) = InflowReason = JournalKind = LinkKind = LinkState = Mode = NamePolicy = NameVerdict = PaymentMethod = (
+        PaymentStatus
+    ) = RefundStatus = RequestedMethod = StatementLineDirection = Variance = VariancePolicy = str
 
 
 class AddressFields(TypedDict):
@@ -309,8 +311,8 @@ class AttemptRecord(Model, kw_only=True):
 class AttemptView(Model, kw_only=True):
     attempt_id: str
     """Id of this attempt."""
-    type: str
-    """The payment method: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD)."""
+    type: PaymentMethod
+    """The payment method."""
     status: AttemptStatus
     """The attempt's own status."""
     failure: FailureReason | None
@@ -408,7 +410,7 @@ class ChargeDisputed(EventModel, kw_only=True):
     event: Literal["charge.disputed"] = field(default="charge.disputed")
     """Name of the event."""
     type: Literal["charge"] = field(default="charge")
-    """Kind of event; always `charge`."""
+    """Kind of event."""
     data: DisputedChargeData
     """The payment."""
 
@@ -422,7 +424,7 @@ class ChargeReversed(EventModel, kw_only=True):
     event: Literal["charge.reversed"] = field(default="charge.reversed")
     """Name of the event."""
     type: Literal["charge"] = field(default="charge")
-    """Kind of event; always `charge`."""
+    """Kind of event."""
     data: ReversedChargeData
     """The payment."""
 
@@ -431,7 +433,7 @@ class ChargeSuccessful(EventModel, kw_only=True):
     event: Literal["charge.successful"] = field(default="charge.successful")
     """Name of the event."""
     type: Literal["charge"] = field(default="charge")
-    """Kind of event; always `charge`."""
+    """Kind of event."""
     data: PaidChargeData
     """The payment."""
 
@@ -439,8 +441,8 @@ class ChargeSuccessful(EventModel, kw_only=True):
 class Charged(Model, kw_only=True):
     attempt_id: str
     """Id of this attempt."""
-    type: str
-    """The payment method: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD)."""
+    type: PaymentMethod
+    """The payment method."""
     status: PaymentStatus
     """The payment's status."""
     attempt_status: AttemptStatus
@@ -455,8 +457,8 @@ class Charged(Model, kw_only=True):
     """The earliest time of the next resend."""
     attempts_left: int
     """New attempts left by this method; other methods have their own."""
-    open_payment_methods: list[str]
-    """The offered methods that can be tried now; empty at the end."""
+    open_payment_methods: list[PaymentMethod]
+    """Offered methods that can be tried; empty at the end."""
     action: ActionView
     """What the payer does next."""
 
@@ -492,10 +494,10 @@ class CheckoutView(Model, kw_only=True):
     """Set when another amount than expected was accepted; otherwise null."""
     variance_policy: VariancePolicy
     """What happens to an amount other than expected."""
-    payment_methods: list[str]
-    """In the order of the page; each `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD)."""
-    default_payment_method: str
-    """What the page opens with: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD)."""
+    payment_methods: list[PaymentMethod]
+    """In the order of the page."""
+    default_payment_method: PaymentMethod
+    """What the page opens with."""
     banks: list[BankView]
     """Banks for USSD; empty where USSD is not offered."""
     operators: list[OperatorView]
@@ -507,10 +509,10 @@ class CheckoutView(Model, kw_only=True):
     `attemptsLeftByMethod`."""
     attempts_left_by_method: dict[str, int]
     """New attempts left by each offered method; each has 5. A bank transfer stays open at 0."""
-    open_payment_methods: list[str]
-    """The offered methods that can be tried now; empty at the end."""
-    hosted_payment_methods: list[str]
-    """Of these, the ones paid on a page of their own: a charge needs no details and redirects."""
+    open_payment_methods: list[PaymentMethod]
+    """Offered methods that can be tried; empty at the end."""
+    hosted_payment_methods: list[PaymentMethod]
+    """Of these, those paid on another page: a charge only redirects there."""
     is_disabled: bool
     """The merchant has disabled the link: no new attempts."""
     version: int
@@ -767,9 +769,9 @@ class DisputedChargeData(Model, kw_only=True):
     """Id of the attempt that was paid."""
     description: str
     """The payment in words."""
-    type: str
-    """The payment method: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD)."""
-    method: str
+    type: PaymentMethod
+    """The payment method."""
+    method: PaymentMethod
     """The same as `type`."""
     customer: CustomerRecord
     """The customer, as you gave it."""
@@ -860,8 +862,8 @@ class Exchange(Model, kw_only=True):
 class FeesQuoted(Model, kw_only=True):
     currency: Currency
     """ISO 4217 code of the currency."""
-    type: str
-    """The payment method: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD)."""
+    type: PaymentMethod
+    """The payment method."""
     amount: Decimal
     """The amount asked about, in major units."""
     fee: Decimal
@@ -920,9 +922,8 @@ class LinkRecord(Model, kw_only=True):
     """The most to choose; null for a fixed amount."""
     fee_bearer: FeeBearer
     """Who pays our fee."""
-    payment_methods: list[str] | None
-    """Methods offered, each `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD); null for all of the
-    currency."""
+    payment_methods: list[PaymentMethod] | None
+    """Methods offered; null for all of the currency."""
     success_message: str | None
     """Your text shown after a success; null without."""
     redirect_url: str | None
@@ -1042,9 +1043,9 @@ class PaidChargeData(Model, kw_only=True):
     """Id of the attempt that was paid."""
     description: str
     """The payment in words."""
-    type: str
-    """The payment method: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD)."""
-    method: str
+    type: PaymentMethod
+    """The payment method."""
+    method: PaymentMethod
     """The same as `type`."""
     customer: CustomerRecord
     """The customer, as you gave it."""
@@ -1077,11 +1078,10 @@ class PaymentRecord(Model, kw_only=True):
     """Received so far; 0 before anything arrived."""
     converted_currency: Currency
     """The same as `currency`."""
-    payment_methods: list[str]
-    """Methods offered to the customer, in the order of the page; each `bank_transfer`, `card`, `mobile_money` or
-    `payattitude` (USSD)."""
-    default_payment_method: str
-    """The method that the page opens with: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD)."""
+    payment_methods: list[PaymentMethod]
+    """Methods offered to the customer, in the order of the page."""
+    default_payment_method: PaymentMethod
+    """The method that the page opens with."""
     redirect_url: str | None
     """Where the customer returns to; null when you gave none."""
     custom_url: str | None
@@ -1339,9 +1339,9 @@ class ReversedChargeData(Model, kw_only=True):
     """Id of the attempt that was paid."""
     description: str
     """The payment in words."""
-    type: str
-    """The payment method: `bank_transfer`, `card`, `mobile_money` or `payattitude` (USSD)."""
-    method: str
+    type: PaymentMethod
+    """The payment method."""
+    method: PaymentMethod
     """The same as `type`."""
     customer: CustomerRecord
     """The customer, as you gave it."""
@@ -1417,7 +1417,7 @@ class TestEvent(EventModel, kw_only=True):
     event: Literal["webhook.test"] = field(default="webhook.test")
     """Name of the event."""
     type: Literal["test"] = field(default="test")
-    """Kind of event; always `test`."""
+    """Kind of event."""
     data: TestData
     """The test."""
 
@@ -1596,6 +1596,7 @@ __all__ = [
     "PaidChargeData",
     "PayeeFields",
     "PayerFields",
+    "PaymentMethod",
     "PaymentRecord",
     "PaymentRecordPage",
     "PaymentStatus",
@@ -1607,6 +1608,7 @@ __all__ = [
     "ReplayAnswer",
     "RequestRecord",
     "RequestRecordPage",
+    "RequestedMethod",
     "Returned",
     "ReturnedInflowData",
     "Reversal",

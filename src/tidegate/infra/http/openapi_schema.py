@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Any
 
@@ -26,6 +26,19 @@ def components_of(types: Iterable[type[msgspec.Struct]]) -> dict[str, Any]:
         for enum in _enums_in(info, set()):
             components[enum.__name__] = _enum_schema(enum)
     return {name: _as_published(schema) for name, schema in components.items()}
+
+
+def respelled(node: Any, spellings: Mapping[str, str]) -> Any:
+    """With other values in enumerations, where the operator has named something."""
+    if isinstance(node, list):
+        return [respelled(item, spellings) for item in node]
+    if not isinstance(node, dict):
+        return node
+    made = {key: respelled(value, spellings) for key, value in node.items()}
+    if "enum" in made and MEANINGS_KEY in made:
+        made["enum"] = [spellings.get(value, value) for value in made["enum"]]
+        made[MEANINGS_KEY] = {spellings.get(value, value): words for value, words in made[MEANINGS_KEY].items()}
+    return made
 
 
 def _schema_of(wanted: type) -> dict[str, Any]:
