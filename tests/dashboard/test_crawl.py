@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
 
-from build import Shop
 from checkout.paying import card
 from conftest import LEDGER_TABLES, TABLES, MakeCheckout
+from dashboard.one_of_each import make_one_of_each, path_of
 from dashboard.people import SignedInPerson
 from dashboard.test_roles import table_of
-from tidegate.runtime import Runtime
+from inflow import Inflows
 
 # When a session or a key was last seen is noted beside the requests; so is what the worker writes by itself.
 NOT_COMPARED = {"member_session", "credential", "retention", "leased_work", "takings", "takings_watermark"}
@@ -28,31 +27,16 @@ async def rows_of(admin: Any) -> dict[str, str]:
 
 
 async def test_no_page_changes_anything_when_it_is_opened(
-    owner: SignedInPerson, shop: Shop, new_checkout: MakeCheckout, runtime: Runtime, admin: Any
+    owner: SignedInPerson, new_checkout: MakeCheckout, inflows: Inflows, admin: Any
 ) -> None:
-    paid = await new_checkout(shop)
+    paid = await new_checkout(inflows.shop)
     assert (await paid.charge(card())).status_code == 200
     await paid.tick()
-    at = f"/payments/{paid.pay_code}"
-    refund = await owner.send(f"{at}/refund", at=at, what="part", amount="1")
-    link = await owner.send("/links", at="/links", name="Ticket", kind="reusable", currency="NGN", amount="100")
-    await owner.send("/webhooks/endpoints", at="/webhooks", url="https://a.example/")
-    endpoint = await admin.fetchval("SELECT id FROM webhook_endpoint")
-    tested = await owner.send(f"/webhooks/endpoints/{endpoint}/test", at="/webhooks")
-    await owner.send("/accounts/new", at="/accounts/new", currency="EUR", account_type="corporate", business_name="Eze")
-    known = {
-        "refund": refund.headers["location"].rpartition("/")[2],
-        "link": link.headers["location"].rpartition("/")[2],
-        "delivery": tested.headers["location"].rpartition("/")[2],
-        "account": await admin.fetchval("SELECT id FROM virtual_account"),
-        "payment": paid.pay_code,
-        "currency": "NGN",
-        "journal": str(await admin.fetchval("SELECT max(id) FROM journal")),
-    }
+    known = await make_one_of_each(owner, paid, inflows)
     before = await rows_of(admin)
-    for row in table_of(runtime):
+    for row in table_of(inflows.runtime):
         if row.method == "GET":
-            path = re.sub(r"\{(\w+)\}", lambda found: known.get(found[1], "x"), row.path)
+            path = path_of(row.path, known)
             answer = await owner.client.get(owner.path(path))
             # What is not made here, and figures that an address without their day does not name.
             is_nothing = "x" in path.split("/") or path == "/takings"

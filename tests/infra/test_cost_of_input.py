@@ -72,6 +72,7 @@ DASHBOARD_FORMS = {
     "/{business}/payments/new": ("amount", "name", "email", "description", "reference", "once"),
     "/{business}/payments/{payment}/receipt": ("once",),
     "/{business}/payments/{payment}/refund": ("amount", "reason", "note", "what", "version", "once", "factor"),
+    "/{business}/inflows/{inflow}/refund": ("amount", "reason", "note", "what", "version", "once", "factor"),
     "/{business}/payments/{payment}/disable": ("disabled",),
     "/{business}/payments/{payment}/case": ("days", "once"),
     "/{business}/payments/{payment}/case/revoke": ("case",),

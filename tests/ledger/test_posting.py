@@ -29,9 +29,8 @@ async def business_id(db: Database) -> str:
 
 async def wallet_of(db: Database, business_id: str, currency: Currency = Currency.NGN) -> Wallet:
     async with db.connection() as tx:
-        wallet = await store.find_wallet(tx, business_id, currency)
-    assert wallet is not None
-    return wallet
+        wallets = await store.list_wallets(tx, business_id)
+    return next(wallet for wallet in wallets if wallet.balance.currency is currency)
 
 
 async def test_a_journal_is_kept_as_it_was_built(db: Database, business_id: str, admin: Any) -> None:

@@ -15,17 +15,15 @@ from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Tx
 from tidegate.member.permission import Role
 from tidegate.member.realm import DASHBOARD
-from tidegate.payment import store as payments
-from tidegate.payment.model import Payment
-from tidegate.payment.store import PaymentKey
 from tidegate.refund import commands as refunds
-from tidegate.refund.model import RefundRequest
+from tidegate.refund import subject_store
+from tidegate.refund.model import RefundRequest, Subject
 
 
 class RefundAsked(NamedTuple):
-    """Of which payment, as it was seen; how much; why."""
+    """Of which payment or inflow; its version when it was seen; how much; why."""
 
-    payment: Payment
+    subject: Subject
     version: int
     amount: Money
     reason: str | None
@@ -41,12 +39,7 @@ class RefundTerms(NamedTuple):
 
 
 async def terms(tx: Tx, business_id: str, currency: Currency, person_id: str) -> RefundTerms:
-    limit_minor = await store.find_limit(tx, business_id, currency)
-    return terms_of(limit_minor, currency, await store.count_other_approvers(tx, business_id, person_id))
-
-
-def terms_of(limit_minor: int | None, currency: Currency, other_approvers: int) -> RefundTerms:
-    """`limit_minor` is None where the business has set none."""
+    limit_minor, other_approvers = await store.find_terms(tx, business_id, currency, person_id)
     limit = default_limit(currency) if limit_minor is None else Money(limit_minor, currency)
     return RefundTerms(limit, other_approvers)
 
@@ -55,22 +48,22 @@ async def refund(
     tx: Tx, asked: RefundAsked, *, role: Role, person_id: str, by: Actor, now: datetime
 ) -> tuple[RefundStep, str]:
     """What was done, and the reference of the refund or the number of the approval."""
-    payment = asked.payment
-    if payment.version != asked.version:
-        raise ChangedElsewhere("this payment has changed since the page was drawn; look again and decide anew")
-    step = (await terms(tx, payment.business_id, asked.amount.currency, person_id)).step(role, asked.amount)
+    subject = asked.subject
+    if subject.version != asked.version:
+        raise ChangedElsewhere(f"this {subject.kind} has changed since the page was drawn; look again and decide anew")
+    step = (await terms(tx, subject.business_id, asked.amount.currency, person_id)).step(role, asked.amount)
     if step is RefundStep.DO:
         return step, await _begin(tx, asked, by=by, now=now)
     arguments = RefundArguments(
         currency=asked.amount.currency, amount_minor=asked.amount.minor, reason=asked.reason, note=asked.note
     )
     proposal = Proposal(
-        business_id=payment.business_id, realm=DASHBOARD, command="refund", topic="refund", subject=payment.pay_code,
-        version=payment.version, arguments=arguments, reason=asked.note or asked.reason or "", asked_by=person_id,
+        business_id=subject.business_id, realm=DASHBOARD, command="refund", topic="refund", subject=subject.reference,
+        version=subject.version, arguments=arguments, reason=asked.note or asked.reason or "", asked_by=person_id,
     )  # fmt: skip
     approval_id = await store.insert(tx, proposal, now=now, expires_at=now + LASTS)
     await audit.insert(
-        tx, payment.business_id, by, action="refund.proposed", subject=payment.pay_code,
+        tx, subject.business_id, by, action="refund.proposed", subject=subject.reference,
         details={"amount": str(asked.amount), "approval": approval_id}, now=now,
     )  # fmt: skip
     return step, str(approval_id)
@@ -78,23 +71,25 @@ async def refund(
 
 async def _begin(tx: Tx, asked: RefundAsked, *, by: Actor, now: datetime) -> str:
     request = RefundRequest(
-        reference=asked.payment.pay_code,
+        reference=asked.subject.reference,
         amount=asked.amount.major,
         currency=asked.amount.currency,
         reason=asked.reason,
         note=asked.note,
     )
-    view = await refunds.begin(tx, asked.payment.business_id, request, by=by, now=now)
+    view = await refunds.begin(tx, asked.subject.business_id, request, by=by, now=now)
     return view.refund.reference
 
 
 async def approve(tx: Tx, business_id: str, approval_id: int, *, person_id: str, by: Actor, now: datetime) -> str:
-    """Runs once. Void once the payment has changed. The reference of the refund."""
+    """Runs once. Void once the payment or inflow has changed. The reference of the refund."""
     found = await open_request(tx, business_id, approval_id, DASHBOARD, by=person_id, now=now)
-    payment = await payments.find(tx, PaymentKey(business_id, found.subject))
-    if payment is None or payment.version != found.subject_version:
-        raise Conflict("the payment has changed since this was asked for; decline it, look again and ask anew")
-    asked = RefundAsked(payment, payment.version, found.amount, found.refund.reason, found.refund.note)
+    key = await subject_store.find_key(tx, business_id, found.subject)
+    subject = await subject_store.get(tx, key) if key else None
+    if subject is None or subject.version != found.subject_version:
+        what = subject.kind if subject else "payment"
+        raise Conflict(f"the {what} has changed since this was asked for; decline it, look again and ask anew")
+    asked = RefundAsked(subject, subject.version, found.amount, found.refund.reason, found.refund.note)
     reference = await _begin(tx, asked, by=by, now=now)
     await store.decide(tx, found, status="approved", by=person_id, outcome=reference, now=now)
     await audit.insert(

@@ -172,13 +172,6 @@ async def decide(
     )  # fmt: skip
 
 
-async def find_limit(tx: Tx, business_id: str, currency: Currency) -> int | None:
-    found: int | None = await tx.fetchval(
-        "SELECT limit_minor FROM refund_limit WHERE business_id = $1 AND currency = $2", business_id, currency
-    )
-    return found
-
-
 async def list_limits(tx: Tx, business_id: str) -> dict[Currency, Money]:
     rows = await tx.fetch("SELECT currency, limit_minor FROM refund_limit WHERE business_id = $1", business_id)
     return {Currency(row["currency"]): Money(row["limit_minor"], Currency(row["currency"])) for row in rows}
@@ -194,17 +187,19 @@ async def set_limit(tx: Tx, business_id: str, limit: Money) -> None:
     )  # fmt: skip
 
 
-async def count_other_approvers(tx: Tx, business_id: str, person_id: str) -> int:
-    """Those whose role approves refunds; see the table of permissions."""
-    return int(
-        await tx.fetchval(
-            """
-            SELECT count(*) FROM membership
-             WHERE business_id = $1 AND person_id <> $2 AND role IN ('owner', 'admin', 'finance')
-            """,
-            business_id, person_id,
-        )
+async def find_terms(tx: Tx, business_id: str, currency: Currency, person_id: str) -> tuple[int | None, int]:
+    """The limit of refunds, None where the business has set none; and how many others may approve them, by their role
+    in the table of permissions."""
+    row = await tx.fetchrow(
+        """
+        SELECT (SELECT limit_minor FROM refund_limit WHERE business_id = $1 AND currency = $2),
+               (SELECT count(*) FROM membership
+                 WHERE business_id = $1 AND person_id <> $3 AND role IN ('owner', 'admin', 'finance')) AS others
+        """,
+        business_id, currency, person_id,
     )  # fmt: skip
+    assert row is not None
+    return row["limit_minor"], row["others"]
 
 
 def _approval(row: Row) -> ApprovalRequest:

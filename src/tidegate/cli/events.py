@@ -20,6 +20,7 @@ from tidegate.infra.vault import NoKey
 from tidegate.sandbox.wire import Duration
 from tidegate.webhook import commands, log_store, secret_store, sign, wire
 from tidegate.webhook.field import delivery_id, delivery_id_in
+from tidegate.webhook.log_store import ReplayCount
 from tidegate.webhook.model import EVENTS, Delivery, DeliveryAttempt, DeliveryStatus
 
 SHOWN, SHOWN_MAX = 20, 500
@@ -129,7 +130,7 @@ def resend(delivery: str, business_id: str | None, as_json: bool) -> None:
 def replay(business_id: str | None, as_json: bool, date_from: str, date_to: str, confirm: bool, **wanted: Any) -> None:
     """Replay the events of a period. Only counts them without --confirm."""
 
-    async def run(here: WebhookCommand) -> tuple[int, int]:
+    async def run(here: WebhookCommand) -> ReplayCount:
         asked = {
             "dateFrom": _time_in("--from", date_from, here.now),
             "dateTo": _time_in("--to", date_to, here.now),
@@ -139,10 +140,9 @@ def replay(business_id: str | None, as_json: bool, date_from: str, date_to: str,
         }
         window = wire.window_from(read(asked, wire.ReplayWindow, wire.problems_between))
         async with here.webhook_deps.db.transaction() as tx:
-            erased = await commands.count_erased(tx, here.business_id, window)
             if confirm:
-                return await commands.replay(tx, here.business_id, window, by=OPERATOR, now=here.now), erased
-            return await commands.count_replay(tx, here.business_id, window), erased
+                return await commands.replay(tx, here.business_id, window, by=OPERATOR, now=here.now)
+            return await commands.count_replay(tx, here.business_id, window)
 
     count, erased = visit(business_id, run)
     if as_json:

@@ -14,7 +14,7 @@ from tidegate.infra.page.response import Html
 from tidegate.merchant import commands as merchants
 from tidegate.staff.permission import StaffPermission
 from tidegate.webhook import commands, health_store, log_store
-from tidegate.webhook.commands import NO_DELIVERY
+from tidegate.webhook.commands import NO_DELIVERY, NO_ENDPOINT
 from tidegate.webhook.field import delivery_id, delivery_id_in
 from tidegate.webhook.log_store import DeliveryFilter
 from tidegate.webhook.model import EVENT_CHANNEL, Delivery, DeliveryStatus
@@ -35,19 +35,23 @@ class MerchantDeliveryPages:
 
     async def show_endpoint(self, visitor: ConsoleVisitor) -> Html:
         business = await merchants.get(self.shell.db, visitor.request.path["business"])
-        endpoint = await commands.get(self.shell.db, business.id, visitor.request.path["endpoint"])
+        now = self.shell.clock.now_of(business.id)
+        async with self.shell.db.connection() as tx:
+            fared = await health_store.list_of_day(tx, business.id, now=now)
+        known = next((one for one in fared if one[0].id == visitor.request.path["endpoint"]), None)
+        if known is None:
+            raise NotFound(NO_ENDPOINT)
+        endpoint, day = known
         chosen = visitor.request.query.get("status", "")
         chosen = chosen if chosen in SHOWN else next(iter(SHOWN))
         before = delivery_id_in(visitor.request.query.get("before", ""))
         wanted = DeliveryFilter(endpoint_id=endpoint.id, status=SHOWN[chosen], before_id=before)
-        now = self.shell.clock.now_of(business.id)
         async with self.shell.db.connection() as tx:
             found = await log_store.list_deliveries(tx, business.id, wanted, limit=PAGE + 1)
-            health = await health_store.list_of_day(tx, business.id, now=now)
         older = f"?status={chosen}&before={delivery_id(found[PAGE - 1].id)}" if len(found) > PAGE else ""
         return self.shell.page(
             visitor, "endpoint.html", title=endpoint.url, section="Webhook health", business=business,
-            endpoint=endpoint, health=health_words(endpoint, health.get(endpoint.id)), found=found[:PAGE],
+            endpoint=endpoint, health=health_words(endpoint, day), found=found[:PAGE],
             chosen=chosen, older=older, words=STATUS_WORDS, statuses=SHOWN, answer=answer_of, public_id=delivery_id,
         )  # fmt: skip
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from tidegate.account import commands, document, document_store, question, question_store, wire
-from tidegate.account import store as account_store
+from tidegate.account import commands, document, document_store, question, wire
 from tidegate.account.model import ID, Account, AccountStatus, AccountType, DocumentType
 from tidegate.account.name_rule import check_name
+from tidegate.account.question_store import AccountQuestion
 from tidegate.core.errors import Conflict, Invalid, NotFound, Problem, Refusal
 from tidegate.core.money import ACCOUNT_OFFERS, CHECKOUT_OFFERS
+from tidegate.dashboard import account_store
 from tidegate.dashboard.inflow_pages import VERDICT_WORDS, marked, state_words
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.db import Tx
@@ -72,21 +73,21 @@ class AccountRequestPages:
     async def show(self, visitor: DashboardVisitor) -> Html:
         return await self._page(visitor)
 
-    async def _account(self, visitor: DashboardVisitor) -> Account:
+    async def _account(self, visitor: DashboardVisitor) -> tuple[Account, list[AccountQuestion]]:
+        """With what was asked about it."""
         account_id = visitor.request.path["account"]
         if not ID.fullmatch(account_id):
             raise NotFound("there is nothing at this address")
         async with self.shell.db.connection() as tx:
-            account = await account_store.find(tx, visitor.business.id, account_id)
-        if account is None:
+            found = await account_store.find(tx, visitor.business.id, account_id)
+        if found is None:
             raise NotFound("there is nothing at this address")
-        return account
+        return found
 
     async def _page(self, visitor: DashboardVisitor, wrong: Refusal | None = None) -> Html:
-        account = await self._account(visitor)
+        account, asked = await self._account(visitor)
         async with self.shell.db.connection() as tx:
             stored = await document_store.list_of(tx, account.business_id, account.id)
-            asked = await question_store.list_of(tx, account.business_id, account.id)
         given = visitor.request.query.get("name", "")[:NAME_CHARS_MAX]
         is_company = account.account_type is AccountType.CORPORATE
         check = check_name(payee_name=given, holder=account.holder, is_company=is_company) if given else None
@@ -101,7 +102,7 @@ class AccountRequestPages:
 
     async def add_document(self, visitor: DashboardVisitor) -> Html:
         """Kept encrypted. The operator's staff open it after saying why; the audit log shows that."""
-        account = await self._account(visitor)
+        account, _ = await self._account(visitor)
         body = visitor.form.files.get("file")
         try:
             if body is None:
@@ -121,7 +122,7 @@ class AccountRequestPages:
             return await self._page(visitor, wrong)
 
     async def answer(self, visitor: DashboardVisitor) -> Html:
-        account = await self._account(visitor)
+        account, _ = await self._account(visitor)
 
         async def act(tx: Tx) -> str:
             await question.answer(tx, account, visitor.form.get("answer", ""), by=visitor.by, now=visitor.now)

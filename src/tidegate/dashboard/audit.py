@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from tidegate.core.errors import Invalid, Problem
 from tidegate.dashboard import audit_store
-from tidegate.dashboard.audit_store import AuditFilter
+from tidegate.dashboard.audit_store import AuditFilter, NamedPerson
 from tidegate.dashboard.audit_words import ACTIONS, GROUPS, AuditLine, line_of, people_in
 from tidegate.dashboard.day_period import period_in
 from tidegate.dashboard.paging import number_in
@@ -17,7 +17,6 @@ from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVi
 from tidegate.infra.http import csv_text
 from tidegate.infra.http.operation import Csv, Stream
 from tidegate.infra.page.response import Html, StreamedFile
-from tidegate.member import team_store
 from tidegate.member.permission import Permission
 
 PAGE = 50
@@ -38,26 +37,25 @@ class AuditPages:
             wanted = filter_in(visitor)
         except Invalid as problem:
             wrong, wanted = problem, AuditFilter(actor=_own(visitor))
-        lines = await self._lines(visitor, wanted, number_in(query.get("before", "")), PAGE + 1)
-        async with self.shell.db.connection() as tx:
-            team = await team_store.list_team(tx, visitor.business.id)
-        people = [(f"person/{one.member.id}", one.member.name) for one in team]
+        lines, people = await self._lines(visitor, wanted, number_in(query.get("before", "")), PAGE + 1)
+        team = [(actor, one.name) for actor, one in people.items() if one.is_member]
         kept = {name: query[name] for name in ("who", "what", "from", "to") if query.get(name)}
         older = urlencode({**kept, "before": lines[PAGE - 1].row.id}) if len(lines) > PAGE else None
         return self.shell.page(
             visitor, "audit.html", title="Audit log", section="Audit log", wrong=wrong, status=422 if wrong else 200,
             lines=lines[:PAGE], older=older, is_own=_own(visitor) is not None, is_first="before" not in query,
-            people=[*people, *OTHERS.items()], groups=[(name, words) for name, (words, _) in GROUPS.items()],
+            people=[*team, *OTHERS.items()], groups=[(name, words) for name, (words, _) in GROUPS.items()],
             asked=query, kept=urlencode(kept),
         )  # fmt: skip
 
     async def _lines(
         self, visitor: DashboardVisitor, wanted: AuditFilter, before_id: int | None, limit: int
-    ) -> list[AuditLine]:
+    ) -> tuple[list[AuditLine], dict[str, NamedPerson]]:
         async with self.shell.db.connection() as tx:
             found = await audit_store.list_page(tx, visitor.business.id, wanted, before_id=before_id, limit=limit)
-            people = await audit_store.names_of(tx, people_in(found))
-        return [line_of(row, people) for row in found]
+            people = await audit_store.list_people(tx, visitor.business.id, people_in(found))
+        names = {actor: one.name for actor, one in people.items()}
+        return [line_of(row, names) for row in found], people
 
     async def export(self, visitor: DashboardVisitor) -> StreamedFile:
         """All that the filters leave."""
@@ -67,9 +65,13 @@ class AuditPages:
     async def _rows(self, visitor: DashboardVisitor, wanted: AuditFilter) -> AsyncGenerator[bytes, None]:
         """No connection is held between batches."""
         before_id: int | None = None
-        while lines := await self._lines(visitor, wanted, before_id, BATCH):
-            before_id = lines[-1].row.id
-            yield b"".join(csv_text.row(_cells(line)) for line in lines)
+        is_more = True
+        while is_more:
+            lines, _ = await self._lines(visitor, wanted, before_id, BATCH)
+            is_more = len(lines) == BATCH
+            if lines:
+                before_id = lines[-1].row.id
+                yield b"".join(csv_text.row(_cells(line)) for line in lines)
 
     def routes(self) -> list[DashboardRoute]:
         return [

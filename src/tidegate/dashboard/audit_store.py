@@ -36,13 +36,9 @@ async def list_page(
     tx: Tx, business_id: str, wanted: AuditFilter, *, before_id: int | None, limit: int
 ) -> list[AuditLogRow]:
     """The newest first."""
-    given = (business_id, wanted.actor, wanted.start, wanted.end, before_id, limit)
-    found = (
-        await tx.fetch(_IDS_OF_ACTIONS, *given, list(wanted.actions))
-        if wanted.actions
-        else await tx.fetch(_IDS, *given)
+    rows = await tx.fetch(
+        _PAGE, business_id, wanted.actor, wanted.start, wanted.end, before_id, limit, list(wanted.actions)
     )
-    rows = await tx.fetch(_ROWS, business_id, [row["id"] for row in found])
     return [
         AuditLogRow(
             row["id"], row["created_at"], row["actor"], row["key_name"], row["origin"], row["action"], row["subject"],
@@ -52,30 +48,9 @@ async def list_page(
     ]  # fmt: skip
 
 
-_IDS = """
-    SELECT id FROM audit
-     WHERE business_id = $1
-       AND ($2::text IS NULL OR actor = $2 OR ($2 = 'key/' AND starts_with(actor, 'key/'))
-            OR ($2 = 'operator' AND (starts_with(actor, 'operator/') OR starts_with(actor, 'staff/'))))
-       AND ($3::timestamptz IS NULL OR created_at >= $3) AND ($4::timestamptz IS NULL OR created_at < $4)
-       AND ($5::bigint IS NULL OR id < $5)
-     ORDER BY id DESC LIMIT $6
-"""
-# The newest of each action, of which there are few; then the newest of those.
-_IDS_OF_ACTIONS = """
-    SELECT newest.id
-      FROM unnest($7::text[]) AS wanted (action)
-     CROSS JOIN LATERAL (
-            SELECT id FROM audit
-             WHERE business_id = $1 AND audit.action = wanted.action
-               AND ($2::text IS NULL OR actor = $2 OR ($2 = 'key/' AND starts_with(actor, 'key/'))
-                    OR ($2 = 'operator' AND (starts_with(actor, 'operator/') OR starts_with(actor, 'staff/'))))
-               AND ($3::timestamptz IS NULL OR created_at >= $3) AND ($4::timestamptz IS NULL OR created_at < $4)
-               AND ($5::bigint IS NULL OR id + 0 < $5)
-             ORDER BY id + 0 DESC LIMIT $6) AS newest
-     ORDER BY newest.id DESC LIMIT $6
-"""
-_ROWS = """
+# Of some actions, of which there are few: the newest of each, and then the newest of those. One of the two ways to the
+# ids ends before it reads anything.
+_PAGE = """
     SELECT audit.id, audit.created_at, audit.actor, audit.origin, audit.action, audit.subject, audit.details,
            coalesce(actor_key.name, '…' || actor_key.last_four) AS key_name,
            coalesce(virtual_account.holder, payment_link.name, webhook_endpoint.url,
@@ -89,30 +64,45 @@ _ROWS = """
       LEFT JOIN payment ON payment.business_id = $1 AND payment.pay_code = audit.subject
       LEFT JOIN refund ON refund.business_id = $1 AND refund.reference = audit.subject
       LEFT JOIN payment AS refunded ON refunded.business_id = $1 AND refunded.id = refund.payment_id
-     WHERE audit.business_id = $1 AND audit.id = ANY ($2::bigint[])
+     WHERE audit.business_id = $1 AND audit.id = ANY (ARRAY(
+           (SELECT id FROM audit
+             WHERE cardinality($7::text[]) = 0 AND business_id = $1
+               AND ($2::text IS NULL OR actor = $2 OR ($2 = 'key/' AND starts_with(actor, 'key/'))
+                    OR ($2 = 'operator' AND (starts_with(actor, 'operator/') OR starts_with(actor, 'staff/'))))
+               AND ($3::timestamptz IS NULL OR created_at >= $3) AND ($4::timestamptz IS NULL OR created_at < $4)
+               AND ($5::bigint IS NULL OR id < $5)
+             ORDER BY id DESC LIMIT $6)
+            UNION ALL
+           (SELECT newest.id
+              FROM unnest($7::text[]) AS wanted (action)
+             CROSS JOIN LATERAL (
+                    SELECT id FROM audit
+                     WHERE business_id = $1 AND audit.action = wanted.action
+                       AND ($2::text IS NULL OR actor = $2 OR ($2 = 'key/' AND starts_with(actor, 'key/'))
+                            OR ($2 = 'operator' AND (starts_with(actor, 'operator/') OR starts_with(actor, 'staff/'))))
+                       AND ($3::timestamptz IS NULL OR created_at >= $3)
+                       AND ($4::timestamptz IS NULL OR created_at < $4)
+                       AND ($5::bigint IS NULL OR id + 0 < $5)
+                     ORDER BY id + 0 DESC LIMIT $6) AS newest
+             ORDER BY newest.id DESC LIMIT $6)))
      ORDER BY audit.id DESC
 """
 
 
-async def list_about(tx: Tx, business_id: str, subject: str, *, limit: int) -> list[AuditLogRow]:
-    """What was done to one thing, the oldest first."""
+class NamedPerson(NamedTuple):
+    name: str
+    # Of the team today.
+    is_member: bool
+
+
+async def list_people(tx: Tx, business_id: str, person_ids: Sequence[str]) -> dict[str, NamedPerson]:
+    """The team and these persons, by `person/ID`, in the order of their names."""
     rows = await tx.fetch(
         """
-        SELECT id, created_at, actor, origin, action, subject, details FROM audit
-         WHERE business_id = $1 AND subject = $2 ORDER BY id LIMIT $3
+        WITH team AS MATERIALIZED (SELECT person_id FROM membership WHERE business_id = $1)
+        SELECT id, name, id IN (SELECT person_id FROM team) AS is_member FROM person
+         WHERE id = ANY (ARRAY(SELECT person_id FROM team) || $2::text[]) ORDER BY name, id
         """,
-        business_id, subject, limit,
+        business_id, list(person_ids),
     )  # fmt: skip
-    return [
-        AuditLogRow(
-            row["id"], row["created_at"], row["actor"], None, row["origin"], row["action"], row["subject"], None,
-            row["details"],
-        )
-        for row in rows
-    ]  # fmt: skip
-
-
-async def names_of(tx: Tx, person_ids: Sequence[str]) -> dict[str, str]:
-    """By `person/ID`."""
-    rows = await tx.fetch("SELECT id, name FROM person WHERE id = ANY ($1::text[])", list(person_ids))
-    return {"person/" + row["id"]: row["name"] for row in rows}
+    return {"person/" + row["id"]: NamedPerson(row["name"], row["is_member"]) for row in rows}

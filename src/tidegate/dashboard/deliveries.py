@@ -17,7 +17,7 @@ from tidegate.dashboard.webhooks import STATUS_WORDS
 from tidegate.infra.db import Tx
 from tidegate.infra.page.response import Html
 from tidegate.member.permission import Permission
-from tidegate.webhook import commands, health_store, schedule, store
+from tidegate.webhook import commands, health_store, schedule
 from tidegate.webhook.commands import NO_DELIVERY
 from tidegate.webhook.field import delivery_id, delivery_id_in
 from tidegate.webhook.model import EVENT_CHANNEL, Delivery, DeliveryAttempt, DeliveryStatus
@@ -73,8 +73,7 @@ class DeliveryPages:
 
 async def facts_of(tx: Tx, business_id: str, delivery: Delivery, shown_try: str, now: datetime) -> dict[str, Any]:
     """What the page of a delivery shows, whoever looks at it."""
-    endpoint = await store.find(tx, business_id, delivery.endpoint_id)
-    health = await health_store.list_of_day(tx, business_id, now=now) if endpoint else {}
+    fared = await health_store.list_of_day(tx, business_id, now=now)
     word, tint = STATUS_WORDS[delivery.status]
     return {
         "title": title_of(delivery),
@@ -87,7 +86,7 @@ async def facts_of(tx: Tx, business_id: str, delivery: Delivery, shown_try: str,
         "answer": answer_of,
         "tries": list(reversed(delivery.attempts)),
         "next_tries": next_tries(delivery),
-        "health": health_words(endpoint, health.get(endpoint.id)) if endpoint else None,
+        "health": next((health_words(one, day) for one, day in fared if one.id == delivery.endpoint_id), None),
     }
 
 

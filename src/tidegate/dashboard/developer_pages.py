@@ -113,13 +113,12 @@ class DeveloperPages:
                 tx, visitor.business.id, RequestFilter(is_error=is_error), before=before, limit=PAGE + 1
             )
         groups = await requests.list_groups(self.shell.db, visitor.business.id, now=visitor.now)
-        keys = {key.id: key.last_four for key in await merchants.keys_of(self.shell.db, visitor.business.id)}
         kept = "only=errors&" if is_error else ""
         older = f"{visitor.path('/developers')}?{kept}before={found[PAGE - 1].number}" if len(found) > PAGE else None
         return self.shell.page(
             visitor, "developers.html", title="Developers", section="Developers", groups=groups[:20],
-            requests=[one.request for one in found[:PAGE]], older=older, only_errors=bool(is_error),
-            keys=keys, remedies=REMEDIES, code=equivalent_command.requests(self.shell.site.base_url),
+            requests=found[:PAGE], older=older, only_errors=bool(is_error),
+            remedies=REMEDIES, code=equivalent_command.requests(self.shell.site.base_url),
         )  # fmt: skip
 
     def routes(self) -> list[DashboardRoute]:

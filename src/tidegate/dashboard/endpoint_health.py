@@ -26,8 +26,8 @@ class HealthWords:
     strip: Markup
 
 
-def health_words(endpoint: Endpoint, health: EndpointDay | None) -> HealthWords:
-    since = health.failing_since if health and endpoint.status is EndpointStatus.ENABLED else None
+def health_words(endpoint: Endpoint, health: EndpointDay) -> HealthWords:
+    since = health.failing_since if endpoint.status is EndpointStatus.ENABLED else None
     state, tint = ("Enabled", "good") if endpoint.status is EndpointStatus.ENABLED else ("Disabled", "bad")
     if since is not None:
         state, tint = "Failing", "warn"
@@ -37,9 +37,9 @@ def health_words(endpoint: Endpoint, health: EndpointDay | None) -> HealthWords:
         since,
         since + FAILING_MAX if since else None,
         _arrived(health),
-        _seconds(health.median_ms) if health else "",
-        _seconds(health.p95_ms) if health else "",
-        chart.strip([_bar(hour) for hour in health.hours], _sentence(health)) if health else Markup(""),
+        _seconds(health.median_ms),
+        _seconds(health.p95_ms),
+        chart.strip([_bar(hour) for hour in health.hours], _sentence(health)),
     )
 
 
@@ -47,8 +47,8 @@ def _bar(hour: HourCount) -> HourBar:
     return HourBar(bad=hour.failed, bar=hour.arrived, wait=hour.sent - hour.arrived - hour.failed)
 
 
-def _arrived(health: EndpointDay | None) -> str:
-    if health is None or not health.sent:
+def _arrived(health: EndpointDay) -> str:
+    if not health.sent:
         return ""
     return f"{health.arrived:,} of {health.sent:,}{'' if health.is_counted else '+'}"
 

@@ -13,24 +13,26 @@ from tidegate.account import store as account_store
 from tidegate.account.model import ID as ACCOUNT_ID
 from tidegate.account.model import Account, AccountStatus, BlockReason
 from tidegate.account.name_verdict import NameVerdict
+from tidegate.approval import commands as approvals
 from tidegate.collection import list_store as inflow_list
-from tidegate.collection import store as inflow_store
 from tidegate.collection.list_store import CollectionFilter
 from tidegate.collection.model import REFERENCE, Collection, CollectionStatus
-from tidegate.core.errors import Invalid, NotFound, Problem
-from tidegate.core.money import Currency
-from tidegate.dashboard import audit_store, ledger_store
-from tidegate.dashboard.audit_words import line_of, people_in
+from tidegate.core.errors import Invalid, NotFound, Problem, Refusal
+from tidegate.core.money import Currency, Money
+from tidegate.dashboard import inflow_store, refund_form
+from tidegate.dashboard.audit_words import line_of
 from tidegate.dashboard.day_period import period_in
 from tidegate.dashboard.paging import number_in
-from tidegate.dashboard.payments import payer_of
+from tidegate.dashboard.payments import NOTHING_HERE, payer_of
+from tidegate.dashboard.refund_form import REFUSED, status_of_refusal
+from tidegate.dashboard.refunds import STATUS_WORDS as REFUND_WORDS
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.page.response import Html
 from tidegate.member.permission import Permission
+from tidegate.refund.model import RefundStatus
 
 PAGE = 50
 ACCOUNTS_MAX = 100
-DECISIONS_MAX = 20
 INFLOW_WORDS = {
     CollectionStatus.PENDING: ("Held", "warn"),
     CollectionStatus.SUCCESSFUL: ("Credited", "good"),
@@ -100,17 +102,18 @@ class InflowPages:
         )  # fmt: skip
 
     async def show(self, visitor: DashboardVisitor) -> Html:
+        return await self._page(visitor)
+
+    async def _page(self, visitor: DashboardVisitor, wrong: Refusal | None = None) -> Html:
         reference, business_id = visitor.request.path["inflow"], visitor.business.id
         if not REFERENCE.fullmatch(reference):
-            raise NotFound("there is nothing at this address")
+            raise NotFound(NOTHING_HERE)
         async with self.shell.db.connection() as tx:
-            found = await inflow_store.find(tx, business_id, reference)
-            if found is None:
-                raise NotFound("there is nothing at this address")
-            account = await account_store.find(tx, business_id, found.account_id)
-            journals = await ledger_store.list_of_cause(tx, business_id, found.cause)
-            decisions = await audit_store.list_about(tx, business_id, reference, limit=DECISIONS_MAX)
-            people = await audit_store.names_of(tx, people_in(decisions))
+            facts = await inflow_store.find(tx, business_id, reference)
+            if facts is None:
+                raise NotFound(NOTHING_HERE)
+            terms = await approvals.terms(tx, business_id, facts.inflow.amount.currency, visitor.session.member.id)
+        found = facts.inflow
         word, tint = INFLOW_WORDS[found.status]
         may_see = visitor.may(Permission.SEE_PAYER)
         typed, holder = marked(found.name_check.typed or "", found.name_check.holder)
@@ -120,15 +123,33 @@ class InflowPages:
             verdict=VERDICT_WORDS[found.name_check.verdict], typed_name=typed if may_see else [],
             holder_name=holder if may_see else [MarkedText(found.name_check.holder, False)],
             steps=found.name_check.steps if may_see else (),
-            reason=found.name_check.reason if may_see else "", why=why_of(found), account=account, journals=journals,
-            decisions=[line_of(row, people) for row in decisions],
+            reason=found.name_check.reason if may_see else "", why=why_of(found), account=facts.account,
+            journals=facts.journals, decisions=[line_of(row, facts.people) for row in facts.decisions],
+            refunds=[(one, Money(one.amount_minor, found.amount.currency), *REFUND_WORDS[RefundStatus(one.status)])
+                     for one in facts.refunds],
+            form=refund_form.form_of(
+                self.shell, visitor, facts.subject, terms, refunds=facts.refunds, wallet_minor=facts.wallet_minor
+            ),
+            is_for_operator=facts.subject.conversion is not None and visitor.may(Permission.REFUND),
+            wrong=wrong, status=status_of_refusal(wrong),
         )  # fmt: skip
+
+    async def refund(self, visitor: DashboardVisitor) -> Html:
+        async with self.shell.db.connection() as tx:
+            facts = await inflow_store.find(tx, visitor.business.id, visitor.request.path["inflow"])
+        if facts is None:
+            raise NotFound(NOTHING_HERE)
+        try:
+            return await refund_form.send(self.shell, visitor, facts.subject)
+        except REFUSED as wrong:
+            return await self._page(visitor, wrong)
 
     def routes(self) -> list[DashboardRoute]:
         see = Permission.SEE
         return [
             DashboardRoute("GET", "/inflows", "showInflows", see, self.show_list),
             DashboardRoute("GET", "/inflows/{inflow}", "showInflow", see, self.show),
+            DashboardRoute("POST", "/inflows/{inflow}/refund", "refundInflow", Permission.REFUND, self.refund),
         ]
 
 

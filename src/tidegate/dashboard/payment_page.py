@@ -22,7 +22,6 @@ from tidegate.merchant.model import Business
 from tidegate.payment.model import Payment, PaymentStatus
 from tidegate.payment.variance import Variance
 from tidegate.rail.action import FailureReason
-from tidegate.refund.model import Subject
 
 METHOD_WORDS = {"bank_transfer": "Bank transfer", "card": "Card", "mobile_money": "Mobile money", "ussd": "USSD"}
 STATUS_WORDS = {
@@ -73,13 +72,6 @@ class TimelineReader:
 MERCHANT = TimelineReader()
 
 
-@dataclass(frozen=True)
-class RefundChoice:
-    value: str
-    label: str
-    amount: Money
-
-
 def status_of(payment: Payment) -> tuple[str, str]:
     if payment.status is PaymentStatus.SUCCESS and payment.refunded == payment.received:
         return "Refunded", ""
@@ -106,36 +98,6 @@ def sentence_of(payment: Payment) -> str:
     if payment.status in _ENDED:
         return f"{_ENDED[payment.status]}, {amount(payment.expected)} asked"
     return f"{amount(payment.expected)} asked, not paid yet"
-
-
-def refund_choices(payment: Payment, subject: Subject) -> list[RefundChoice]:
-    """The right one first: the excess of an overpayment, otherwise everything."""
-    left = subject.left
-    if subject.block_reason is not None or left.minor <= 0:
-        return []
-    excess = payment.received - payment.expected - payment.refunded
-    choices = [RefundChoice("all", "Everything" if not payment.refunded.minor else "All that is left", left)]
-    if payment.variance is Variance.OVERPAYMENT and 0 < excess.minor < left.minor:
-        choices.insert(0, RefundChoice("excess", "The excess", excess))
-    return choices
-
-
-@dataclass(frozen=True)
-class FailedRefund:
-    amount: Money
-    # Why, in words.
-    failure: str
-    reason: str
-    note: str
-
-
-def retry_of(history: PaymentHistory, subject: Subject) -> FailedRefund | None:
-    """The newest refund, where it failed and its amount is still there to be given back."""
-    newest = history.refunds[-1] if history.refunds else None
-    if newest is None or newest.status != "failed" or newest.amount_minor > subject.left.minor:
-        return None
-    given = Money(newest.amount_minor, subject.received.currency)
-    return FailedRefund(given, failure_words(newest.failure), newest.reason or "", newest.note or "")
 
 
 def timeline_of(

@@ -117,8 +117,6 @@ class PaymentHistory(msgspec.Struct, frozen=True):
     acts: list[ActFact]
     cases: list[CaseFact]
     wallet_minor: int | None
-    # Above which a refund needs a second person; None where the business has set none.
-    refund_limit_minor: int | None
 
 
 class PaymentFacts(NamedTuple):
@@ -202,8 +200,6 @@ _FACTS = """
                     FROM (SELECT * FROM case_link WHERE business_id = $1 AND payment_id = found.id
                            ORDER BY created_at DESC LIMIT 10) AS link
                     JOIN person ON person.id = link.created_by),
-        'wallet_minor', (SELECT balance_minor FROM wallet WHERE business_id = $1 AND currency = found.currency),
-        'refund_limit_minor', (SELECT limit_minor FROM refund_limit
-                                WHERE business_id = $1 AND currency = found.currency))
+        'wallet_minor', (SELECT balance_minor FROM wallet WHERE business_id = $1 AND currency = found.currency))
       FROM found
 """

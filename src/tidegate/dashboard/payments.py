@@ -2,55 +2,41 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 
 import msgspec
 
 from tidegate.approval import commands as approvals
-from tidegate.approval import store as approval_store
-from tidegate.approval.commands import RefundAsked, RefundTerms
-from tidegate.approval.model import RefundStep
 from tidegate.core.errors import (
-    ChangedElsewhere,
-    Conflict,
-    InsufficientBalance,
     Invalid,
     NotFound,
     Problem,
-    RefundExceedsAvailable,
     Refusal,
 )
 from tidegate.core.method import MethodNames
-from tidegate.core.money import CHECKOUT_OFFERS, Currency, Money
+from tidegate.core.money import CHECKOUT_OFFERS, Money
 from tidegate.core.public_id import PublicIds
-from tidegate.dashboard import equivalent_command, payment_store, search_box, view_store
+from tidegate.dashboard import equivalent_command, payment_store, refund_form, search_box, view_store
 from tidegate.dashboard.format import amount
-from tidegate.dashboard.format import typed as format_typed
 from tidegate.dashboard.paging import place_in, place_of
 from tidegate.dashboard.payment_page import (
     JOURNAL_WORDS,
     METHOD_WORDS,
     STATUS_WORDS,
-    RefundChoice,
     difference_of,
-    refund_choices,
-    retry_of,
     sentence_of,
     status_of,
     timeline_of,
 )
 from tidegate.dashboard.payment_store import PaymentHistory
+from tidegate.dashboard.refund_form import REFUSED, status_of_refusal
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.dashboard.views import VIEWS_MAX, tabs
-from tidegate.infra.db import Tx
 from tidegate.infra.http import csv_text
 from tidegate.infra.http.operation import Csv, Stream
 from tidegate.infra.page.response import Html, StreamedFile
 from tidegate.member.permission import Permission
-from tidegate.merchant.field import Remark
 from tidegate.payment import commands as payment_commands
 from tidegate.payment import list_wire, search
 from tidegate.payment import store as payments
@@ -61,11 +47,9 @@ from tidegate.payment.search import PaymentCount, PaymentPage
 from tidegate.payment.store import PaymentKey
 from tidegate.payment.variance import Variance
 from tidegate.refund import subject_store
-from tidegate.refund.model import Subject, fee_to_return
 from tidegate.refund.subject_store import SubjectKey
 
 PAGE = 50
-AMOUNT_CHARS_MAX = 20
 CASE_DAYS = (1, 7, 30)
 CASE_PARTS = {
     "payer": "The payer’s name and e-mail address",
@@ -75,9 +59,6 @@ CASE_PARTS = {
 NOTHING_HERE = "there is nothing at this address"
 # How pay codes begin; references of merchants seldom do.
 PAY_CODE = "tg_"
-_AMOUNT = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,4})?")
-_VERSION = re.compile(r"[0-9]{1,18}")
-_REFUSED = (Invalid, Conflict, InsufficientBalance, RefundExceedsAvailable)
 
 
 @dataclass(frozen=True)
@@ -156,34 +137,29 @@ class PaymentPages:
             found = await payment_store.find(tx, PaymentKey(business_id, visitor.request.path["payment"]))
             if found is None:
                 raise NotFound(NOTHING_HERE)
-            others = await approval_store.count_other_approvers(tx, business_id, visitor.session.member.id)
-        payment, subject, history = found
-        terms = approvals.terms_of(history.refund_limit_minor, payment.expected.currency, others)
+            payment, subject, history = found
+            terms = await approvals.terms(tx, business_id, payment.expected.currency, visitor.session.member.id)
+        form = refund_form.form_of(
+            self.shell, visitor, subject, terms, refunds=history.refunds, wallet_minor=history.wallet_minor
+        )
         word, tint = status_of(payment)
         is_masked = not visitor.may(Permission.SEE_PAYER)
-        choices = refund_choices(payment, subject) if visitor.may(Permission.REFUND) else []
-        base_url = self.shell.site.base_url
         return self.shell.page(
             visitor, "payment.html", title=sentence_of(payment), section="Payments", wrong=wrong,
-            status=_status(wrong), payment=payment, word=word, tint=tint, difference=difference_of(payment),
+            status=status_of_refusal(wrong), payment=payment, word=word, tint=tint, difference=difference_of(payment),
             method=METHOD_WORDS.get(str(payment.method_chosen), ""),
             steps=timeline_of(payment, history, visitor.business, is_masked=is_masked),
-            journals=history.journals, journal_words=JOURNAL_WORDS, money=Money, choices=choices,
+            journals=history.journals, journal_words=JOURNAL_WORDS, money=Money, form=form,
             disputes=[f"{one.sentence[:1].upper()}{one.sentence[1:]}." for one in subject.disputes],
-            wallet=Money(history.wallet_minor or 0, payment.expected.currency),
-            wallet_after=_wallet_after(history, subject, choices), fee_on_refund=subject.fee_on_refund,
-            terms=_terms(visitor, terms, choices[0].amount if choices else None),
             customer_name=payer_of(visitor, payment.order.customer.name),
             customer_email=payer_of(visitor, payment.order.customer.email),
             is_open=payment.status in (PaymentStatus.INITIATED, PaymentStatus.PENDING),
             sends_receipt=self.sends_mail and payment.status is PaymentStatus.SUCCESS,
             address=f"{self.checkout_url}/{payment.pay_code}",
-            retry=_retry(visitor, history, subject, terms) if choices else None,
             settled_in=_journal_of(history, "checkout_settled"), refunded_in=_journal_of(history, "refund_started"),
             cases=history.cases, case_address=case_address, case_parts=CASE_PARTS, case_days=CASE_DAYS,
             real_now=self.shell.sign_in.clock.now(),
-            code=equivalent_command.verify(base_url, payment.reference),
-            refund_code=equivalent_command.refund(base_url, payment.pay_code, choices[0].amount) if choices else "",
+            code=equivalent_command.verify(self.shell.site.base_url, payment.reference),
         )  # fmt: skip
 
     async def refund(self, visitor: DashboardVisitor) -> Html:
@@ -191,17 +167,8 @@ class PaymentPages:
         async with self.shell.db.connection() as tx:
             subject = await subject_store.get(tx, SubjectKey(visitor.business.id, payment.id, None))
         try:
-            asked = asked_in(visitor, payment, subject)
-
-            async def act(tx: Tx) -> str:
-                step, made = await approvals.refund(
-                    tx, asked, role=visitor.membership.role, person_id=visitor.session.member.id, by=visitor.by,
-                    now=visitor.now,
-                )  # fmt: skip
-                return f"/refunds/{made}" if step is RefundStep.DO else "/refunds?tab=approve"
-
-            return await self.shell.once(visitor, act)
-        except _REFUSED as wrong:
+            return await refund_form.send(self.shell, visitor, subject)
+        except REFUSED as wrong:
             return await self.page(visitor, wrong)
 
     async def disable(self, visitor: DashboardVisitor) -> Html:
@@ -267,57 +234,6 @@ def row_of(visitor: DashboardVisitor, row: PaymentRow) -> dict[str, object]:
     }
 
 
-def asked_in(visitor: DashboardVisitor, payment: Payment, subject: Subject) -> RefundAsked:
-    """Raises Invalid. What the browser says about the amount of a choice is not believed: it is computed again."""
-    form = visitor.form
-    version = form.get("version", "")
-    if not _VERSION.fullmatch(version):
-        raise ChangedElsewhere("this form is incomplete; look at the payment again")
-    choices = {choice.value: choice.amount for choice in refund_choices(payment, subject)}
-    what = form.get("what", "")
-    if what == "part":
-        refunded = amount_in(form.get("amount", ""), payment.expected.currency)
-        if choices and refunded.minor > (left := max(choice.minor for choice in choices.values())):
-            most = amount(Money(left, refunded.currency))
-            raise Invalid(Problem("amount", f"At most {most} is left to refund; enter no more than that."))
-    elif what in choices:
-        refunded = choices[what]
-    else:
-        raise Invalid(Problem("what", "Choose how much to refund."))
-    return RefundAsked(
-        payment,
-        int(version),
-        refunded,
-        text_in(form.get("reason", ""), "reason"),
-        text_in(form.get("note", ""), "note"),
-    )
-
-
-def amount_in(text: str, currency: Currency) -> Money:
-    text = text.strip()
-    hint = f"Enter an amount in {currency}, such as {'2500.50' if currency.exponent else '2500'}, without commas."
-    if len(text) > AMOUNT_CHARS_MAX or not _AMOUNT.fullmatch(text):
-        raise Invalid(Problem("amount", hint))
-    try:
-        minor = Decimal(text).scaleb(currency.exponent)
-    except InvalidOperation:
-        raise Invalid(Problem("amount", hint)) from None
-    if minor != int(minor) or minor <= 0:
-        raise Invalid(Problem("amount", hint))
-    return Money(int(minor), currency)
-
-
-def text_in(text: str, field: str) -> str | None:
-    """One line without a card number, or nothing."""
-    text = text.strip()
-    if not text:
-        return None
-    try:
-        return str(Remark.parse(text))
-    except ValueError as error:
-        raise Invalid(Problem(field, f"{field.capitalize()} {error}.")) from None
-
-
 def payer_of(visitor: DashboardVisitor, text: str) -> str:
     """Masked for roles that do not see payers: c…@gmail.com, C…"""
     if visitor.may(Permission.SEE_PAYER):
@@ -330,29 +246,3 @@ def _journal_of(history: PaymentHistory, kind: str) -> int | None:
     """Where a figure of the payment was booked, when it was by one journal."""
     found = [journal.id for journal in history.journals if journal.kind == kind]
     return found[0] if len(found) == 1 else None
-
-
-def _terms(visitor: DashboardVisitor, terms: RefundTerms, first: Money | None) -> dict[str, object]:
-    needs = first is not None and terms.step(visitor.membership.role, first) is RefundStep.PROPOSE
-    return {"limit": terms.limit, "is_limited": terms.other_approvers > 0, "needs_second": needs}
-
-
-def _wallet_after(history: PaymentHistory, subject: Subject, choices: Sequence[RefundChoice]) -> dict[str, Money]:
-    """What the wallet has after each choice: the fee that a refund returns stays in it."""
-    now = Money(history.wallet_minor or 0, subject.received.currency)
-    return {one.value: now - one.amount + fee_to_return(subject, one.amount).total for one in choices}
-
-
-def _retry(
-    visitor: DashboardVisitor, history: PaymentHistory, subject: Subject, terms: RefundTerms
-) -> dict[str, object] | None:
-    """The form that gives a failed refund once more."""
-    failed = retry_of(history, subject)
-    if failed is None:
-        return None
-    needs_second = terms.step(visitor.membership.role, failed.amount) is RefundStep.PROPOSE
-    return {"failed": failed, "typed": format_typed(failed.amount), "needs_second": needs_second}
-
-
-def _status(wrong: Refusal | None) -> int:
-    return 200 if wrong is None else 409 if isinstance(wrong, Conflict) else 422

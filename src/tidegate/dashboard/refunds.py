@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tidegate.approval import commands as approvals
 from tidegate.approval import store as approval_store
 from tidegate.approval.four_eyes import NO_APPROVAL
+from tidegate.core import ids
 from tidegate.core.errors import Conflict, InsufficientBalance, NotFound, RefundExceedsAvailable
 from tidegate.core.money import Money
 from tidegate.dashboard import ledger_store
@@ -57,6 +58,7 @@ class RefundPages:
         return self.shell.page(
             visitor, "approvals.html", title="To approve", section="Refunds", wrong=wrong,
             status=409 if wrong else 200, waiting=waiting, decided=decided,
+            page_of=page_of,
         )  # fmt: skip
 
     async def show(self, visitor: DashboardVisitor) -> Html:
@@ -115,3 +117,8 @@ class RefundPages:
             DashboardRoute("POST", "/approvals/{approval}/decline", "declineRefund", Permission.REFUND, self.decline),
             DashboardRoute("GET", "/ledger/{journal}", "showJournal", Permission.SEE, self.show_journal),
         ]
+
+
+def page_of(reference: str) -> str:
+    """Of a payment by its pay code, or of an inflow."""
+    return f"/payments/{reference}" if ids.looks_like_pay_code(reference) else f"/inflows/{reference}"

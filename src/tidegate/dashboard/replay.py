@@ -12,7 +12,7 @@ from tidegate.infra.db import Tx
 from tidegate.infra.page.response import Html
 from tidegate.member.permission import Permission
 from tidegate.webhook import commands
-from tidegate.webhook.log_store import Window
+from tidegate.webhook.log_store import ReplayCount, Window
 from tidegate.webhook.model import EVENT_CHANNEL
 
 USUAL = timedelta(days=1)
@@ -28,20 +28,19 @@ class ReplayPages:
     async def _page(self, visitor: DashboardVisitor, wrong: Refusal | None = None) -> Html:
         query, business_id = visitor.request.query, visitor.business.id
         which, endpoint = query.get("which", "failed"), query.get("endpoint", "")
-        count, erased, code = 0, 0, ""
+        count, code = ReplayCount(0, 0), ""
         since = visitor.times.field(visitor.now - USUAL)
         try:
             window = window_in(visitor, query.get("since", since), endpoint, which)
             since = visitor.times.field(window.start)
             async with self.shell.db.connection() as tx:
                 count = await commands.count_replay(tx, business_id, window)
-                erased = await commands.count_erased(tx, business_id, window)
             code = equivalent_command.replay(self.shell.site.base_url, window)
         except (Invalid, NotFound) as refused:
             wrong = wrong or refused
         return self.shell.page(
             visitor, "replay.html", title="Replay a period", section="Webhooks", wrong=wrong,
-            status=422 if wrong else 200, since=since, count=count, erased=erased, code=code, which=which,
+            status=422 if wrong else 200, since=since, count=count.sent, erased=count.erased, code=code, which=which,
             endpoint=endpoint, endpoints=await commands.list_all(self.shell.db, business_id),
         )  # fmt: skip
 

@@ -13,9 +13,9 @@ from tidegate.approval.model import default_limit
 from tidegate.audit import store as audit
 from tidegate.core.clock import ShiftedClock
 from tidegate.core.errors import Invalid, NotFound, Problem, Refusal
-from tidegate.core.money import CHECKOUT_OFFERS
+from tidegate.core.money import ACCOUNT_OFFERS, CHECKOUT_OFFERS
 from tidegate.dashboard.format import amount, typed
-from tidegate.dashboard.payments import amount_in
+from tidegate.dashboard.refund_form import amount_in
 from tidegate.dashboard.shell import PATH, DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.dashboard.sign_in_pages import SignInPages
 from tidegate.infra.page.response import Html
@@ -34,6 +34,8 @@ POLICIES = {
     "top_up": "Top up: wait for the rest of too little",
     "return": "Return: send back what differs",
 }
+# Currencies of payments, and of inflows.
+REFUNDED = tuple(dict.fromkeys([*CHECKOUT_OFFERS, *ACCOUNT_OFFERS]))
 REHEARSED_DAYS = 30
 ADVANCES = {"1h": timedelta(hours=1), "24h": timedelta(days=1)}
 
@@ -57,9 +59,7 @@ class SettingsPages:
                     transfers, today=VariancePolicy(visitor.business.variance_policy), then=VariancePolicy(wanted),
                     tolerance_minor=visitor.business.variance_tolerance_minor,
                 )  # fmt: skip
-        shown = [
-            (currency.value, typed(limits.get(currency) or default_limit(currency))) for currency in CHECKOUT_OFFERS
-        ]
+        shown = [(currency.value, typed(limits.get(currency) or default_limit(currency))) for currency in REFUNDED]
         return self.shell.page(
             visitor, "settings.html", title="Settings", section="Settings", wrong=wrong, status=422 if wrong else 200,
             business=visitor.business, policies=POLICIES, limits=shown, zones=sorted(available_timezones()),
@@ -84,7 +84,7 @@ class SettingsPages:
         try:
             wanted = [
                 amount_in(text, currency)
-                for currency in CHECKOUT_OFFERS
+                for currency in REFUNDED
                 if (text := visitor.form.get(f"limit-{currency}", "").strip())
             ]
         except Invalid as wrong:

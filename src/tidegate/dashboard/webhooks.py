@@ -50,7 +50,9 @@ class WebhookPages:
 
     async def _page(self, visitor: DashboardVisitor, wrong: Refusal | None = None, **facts: Any) -> Html:
         query = visitor.request.query
-        endpoints = await commands.list_all(self.shell.db, visitor.business.id)
+        async with self.shell.db.connection() as tx:
+            fared = await health_store.list_of_day(tx, visitor.business.id, now=visitor.now)
+        endpoints = [endpoint for endpoint, _ in fared]
         before = delivery_id_in(query.get("before", "")) if query.get("before") else None
         wanted = DeliveryFilter(
             status=next((one for one in DeliveryStatus if one.value == query.get("status")), None),
@@ -61,13 +63,12 @@ class WebhookPages:
         )
         async with self.shell.db.connection() as tx:
             found = await log_store.list_deliveries(tx, visitor.business.id, wanted, limit=PAGE + 1)
-            health = await health_store.list_of_day(tx, visitor.business.id, now=visitor.now)
         kept = {name: query[name] for name in ("status", "event", "endpoint", "reference") if query.get(name)}
         older = urlencode(kept | {"before": delivery_id(found[PAGE - 1].id)}) if len(found) > PAGE else ""
         return self.shell.page(
             visitor, "webhooks.html", title="Webhooks", section="Webhooks", wrong=wrong, status=422 if wrong else 200,
             public_id=delivery_id, endpoints=endpoints, deliveries=found[:PAGE], words=STATUS_WORDS,
-            health={one.id: health_words(one, health.get(one.id)) for one in endpoints},
+            health={endpoint.id: health_words(endpoint, day) for endpoint, day in fared},
             older=self.shell.site.url(f"{visitor.path('/webhooks')}?{older}") if older else None, wanted=wanted,
             is_filtered=bool(kept), every_event=EVENTS, events=EVENTS_ON_REQUEST, always=EVENTS_ALWAYS,
             meanings=MEANING_OF_EVENT,

@@ -44,14 +44,9 @@ async def lock_balance(tx: Tx, business_id: str, currency: Currency) -> Money:
     return Money(await tx.fetchval("SELECT lock_balance($1, $2)", business_id, currency), currency)
 
 
-async def find_wallet(tx: Tx, business_id: str, currency: Currency) -> Wallet | None:
-    row = await tx.fetchrow("SELECT * FROM wallet WHERE business_id = $1 AND currency = $2", business_id, currency)
-    return _wallet(row) if row else None
-
-
 async def list_wallets(tx: Tx, business_id: str) -> list[Wallet]:
     rows = await tx.fetch("SELECT * FROM wallet WHERE business_id = $1 ORDER BY currency", business_id)
-    return [_wallet(row) for row in rows]
+    return [wallet_of(row) for row in rows]
 
 
 # The kind of leased work. The statement below repeats the name.
@@ -142,7 +137,7 @@ async def list_links(
     return [(_link(lines[0]), _journal(lines) if lines[0]["id"] is not None else None) for lines in grouped]
 
 
-def _wallet(row: Row) -> Wallet:
+def wallet_of(row: Row) -> Wallet:
     currency = Currency(row["currency"])
     return Wallet(
         business_id=row["business_id"],

@@ -2364,8 +2364,8 @@ CREATE FUNCTION payment_to_refund(p_business_id text, p_payment_id bigint) RETUR
 BEGIN
     RETURN (
         SELECT json_build_object(
-            'business_id', business_id, 'id', id, 'pay_code', pay_code, 'reference', reference, 'status', status,
-            'currency', currency, 'expected_minor', expected_minor, 'received_minor', received_minor,
+            'business_id', business_id, 'id', id, 'version', version, 'pay_code', pay_code, 'reference', reference,
+            'status', status, 'currency', currency, 'expected_minor', expected_minor, 'received_minor', received_minor,
             'settled_minor', settled_minor, 'fee_minor', fee_minor, 'vat_minor', vat_minor,
             'refunded_minor', refunded_minor, 'fee_rule_id', fee_rule_id, 'variance', variance,
             'on_refund', (SELECT on_refund FROM fee_rule

@@ -102,6 +102,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     business_id: str
     payment_id: int | None = None
     collection_id: int | None = None
+    version: int
     # Our reference, and the merchant's.
     reference: str
     merchant_reference: str | None
@@ -126,6 +127,11 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def left(self) -> Money:
         return self.received - self.refunded - (self.gone or Money.zero(self.received.currency))
+
+    @property
+    def kind(self) -> str:
+        """In words."""
+        return "payment" if self.payment_id is not None else "inflow"
 
     @property
     def cause(self) -> str:

@@ -70,8 +70,14 @@ async def get(tx: Tx, key: SubjectKey) -> Subject:
         return payment_to_refund(msgspec.json.decode(text))
     row = await tx.fetchrow(_COLLECTION, key.business_id, key.collection_id)
     assert row is not None
-    currency = Currency(row["source_currency"])
-    return collection_subject(row, row["on_refund"], _fee(row["fee_given_minor"], row["vat_given_minor"], currency))
+    return collection_to_refund(row)
+
+
+def collection_to_refund(found: Row) -> Subject:
+    """From a row with a collection, the fee that its refunds gave back, and what its own price says of that."""
+    row = found["collection"]
+    given = _fee(found["fee_given_minor"], found["vat_given_minor"], Currency(row["source_currency"]))
+    return collection_subject(row, found["on_refund"], given)
 
 
 def payment_to_refund(found: Row) -> Subject:
@@ -105,8 +111,8 @@ def _reduced(subject: Subject, *, is_taken_back: bool | None) -> Subject:
 
 # The fee that was given back is that of refunds in progress or paid out.
 _COLLECTION = """
-    SELECT collection.*, given.*, (SELECT on_refund FROM fee_rule
-                                    WHERE fee_rule.business_id = $1 AND 'own-' || fee_rule.id = collection.fee_rule_id)
+    SELECT collection, given.*, (SELECT on_refund FROM fee_rule
+                                  WHERE fee_rule.business_id = $1 AND 'own-' || fee_rule.id = collection.fee_rule_id)
       FROM collection
      CROSS JOIN (SELECT coalesce(sum(fee_returned_minor), 0)::bigint AS fee_given_minor,
                         coalesce(sum(vat_returned_minor), 0)::bigint AS vat_given_minor
@@ -123,6 +129,7 @@ def payment_subject(
     return Subject(
         business_id=row["business_id"],
         payment_id=row["id"],
+        version=row["version"],
         reference=row["pay_code"],
         merchant_reference=row["reference"],
         expected=Money(row["expected_minor"], currency),
@@ -147,6 +154,7 @@ def collection_subject(row: Row, on_refund: str | None, fee_given: Fee | None = 
     return Subject(
         business_id=row["business_id"],
         collection_id=row["id"],
+        version=row["version"],
         reference=row["reference"],
         merchant_reference=row["merchant_reference"],
         expected=received,

@@ -55,6 +55,8 @@ class NumberedRequest(msgspec.Struct, frozen=True):
 
     number: int
     request: LoggedRequest
+    # Of its key.
+    key_last_four: str | None
 
 
 class ErrorGroup(msgspec.Struct, frozen=True, kw_only=True):

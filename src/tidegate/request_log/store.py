@@ -52,11 +52,11 @@ async def list_page(
         statement, business_id, before, limit, wanted.is_error, wanted.status, wanted.method, wanted.operation,
         wanted.key_id, wanted.request_id, wanted.start, wanted.end,
     )  # fmt: skip
-    return [NumberedRequest(row["number"], _request(row)) for row in rows]
+    return [NumberedRequest(row["number"], _request(row), row["last_four"]) for row in rows]
 
 
 _PAGE = """
-    SELECT * FROM request_log
+    SELECT *, (SELECT last_four FROM credential WHERE business_id = $1 AND id = key_id) FROM request_log
      WHERE business_id = $1 AND ($2::bigint IS NULL OR number < $2)
        AND ($4::boolean IS NULL OR (status >= 400) = $4) AND ($5::integer IS NULL OR status = $5)
        AND ($6::text IS NULL OR method = $6) AND ($7::text IS NULL OR operation = $7)
@@ -66,7 +66,7 @@ _PAGE = """
 """
 # By the index that has nothing else.
 _PAGE_OF_ERRORS = """
-    SELECT * FROM request_log
+    SELECT *, (SELECT last_four FROM credential WHERE business_id = $1 AND id = key_id) FROM request_log
      WHERE business_id = $1 AND status >= 400 AND ($2::bigint IS NULL OR number < $2)
        AND ($4::boolean IS NULL OR $4) AND ($5::integer IS NULL OR status = $5)
        AND ($6::text IS NULL OR method = $6) AND ($7::text IS NULL OR operation = $7)

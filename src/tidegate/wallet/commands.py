@@ -45,13 +45,13 @@ async def get_period(
     if currency not in Currency.__members__:
         raise NotFound(NO_WALLET)
     async with db.connection() as tx:
-        wallet = await ledger.find_wallet(tx, business_id, Currency(currency))
-        if wallet is None:
-            raise NotFound(NO_WALLET)
         past = [bound for bound in (start, end) if bound is not None and bound <= now]
         if past:
-            await store.book_after(tx, wallet, max(past))
-        return await store.find_period(tx, wallet, start=start, end=end)
+            await store.book_after(tx, business_id, Currency(currency), max(past))
+        found = await store.find_period(tx, business_id, Currency(currency), start=start, end=end)
+    if found is None:
+        raise NotFound(NO_WALLET)
+    return found
 
 
 async def list_page(

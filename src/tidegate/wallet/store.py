@@ -6,22 +6,25 @@ from datetime import datetime
 
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
-from tidegate.ledger.model import JournalKind, Wallet
+from tidegate.ledger.model import JournalKind
+from tidegate.ledger.store import wallet_of
 from tidegate.wallet.model import Period, SortOrder, WalletLine
 
 
-async def book_after(tx: Tx, wallet: Wallet, moment: datetime) -> None:
+async def book_after(tx: Tx, business_id: str, currency: Currency, moment: datetime) -> None:
     """Waits for bookings in progress; later ones are booked at that moment or after it."""
-    await tx.execute("SELECT close_wallet_period($1, $2, $3)", wallet.business_id, wallet.balance.currency, moment)
+    await tx.execute("SELECT close_wallet_period($1, $2, $3)", business_id, currency, moment)
 
 
-async def find_period(tx: Tx, wallet: Wallet, *, start: datetime | None, end: datetime | None) -> Period:
-    """One statement, so that both balances are of the same snapshot."""
-    currency = wallet.balance.currency
-    row = await tx.fetchrow(_PERIOD, wallet.business_id, currency, start, end)
-    assert row is not None
+async def find_period(
+    tx: Tx, business_id: str, currency: Currency, *, start: datetime | None, end: datetime | None
+) -> Period | None:
+    """One statement, so that all balances are of the same snapshot. None without such a wallet."""
+    row = await tx.fetchrow(_PERIOD, business_id, currency, start, end)
+    if row is None:
+        return None
     return Period(
-        wallet=wallet,
+        wallet=wallet_of(row["wallet"]),
         start=start,
         end=end,
         first_id=row["first_id"],
@@ -38,9 +41,9 @@ _PERIOD = """
                     ELSE coalesce(first_wallet_journal($1, $2, $3), 0) END AS first_id,
                CASE WHEN $4::timestamptz IS NULL THEN 9223372036854775807
                     ELSE coalesce(first_wallet_journal($1, $2, $4), 0) END AS end_id)
-    SELECT bound.first_id, before.balance_after_minor AS opening_minor,
+    SELECT wallet, bound.first_id, before.balance_after_minor AS opening_minor,
            last.journal_id AS last_id, last.balance_after_minor AS closing_minor
-      FROM bound
+      FROM wallet CROSS JOIN bound
       LEFT JOIN LATERAL (
             SELECT balance_after_minor FROM entry
              WHERE business_id = $1 AND account = 'wallet' AND currency = $2 AND journal_id < bound.first_id
@@ -49,6 +52,7 @@ _PERIOD = """
             SELECT journal_id, balance_after_minor FROM entry
              WHERE business_id = $1 AND account = 'wallet' AND currency = $2 AND journal_id < bound.end_id
              ORDER BY journal_id DESC LIMIT 1) AS last ON true
+     WHERE wallet.business_id = $1 AND wallet.currency = $2
 """
 
 

@@ -133,8 +133,7 @@ class WebhookApi:
                 count = await commands.replay(tx, business_id, window, by=_by(call), now=now)
             else:
                 count = await commands.count_replay(tx, business_id, window)
-            erased = await commands.count_erased(tx, business_id, window)
-            return call.answer(wire.ReplayAnswer(count=count, sent=request.confirm, erased=erased))
+            return call.answer(wire.ReplayAnswer(count=count.sent, sent=request.confirm, erased=count.erased))
 
         return await self._once_and_notify(call, act)
 

@@ -21,7 +21,7 @@ from tidegate.infra.timestamp import to_iso
 from tidegate.infra.vault import NoKey, Vault
 from tidegate.merchant import store as merchant_store
 from tidegate.webhook import log_store, sign, store, wire
-from tidegate.webhook.log_store import Window
+from tidegate.webhook.log_store import ReplayCount, Window
 from tidegate.webhook.model import (
     ENDPOINTS_MAX,
     EVENT_CHANNEL,
@@ -194,29 +194,22 @@ async def get_delivery(db: Database, business_id: str, delivery_id: int) -> Deli
     return delivery
 
 
-async def count_replay(tx: Tx, business_id: str, window: Window) -> int:
-    if window.endpoint_id is not None and await store.find(tx, business_id, window.endpoint_id) is None:
-        _not_found()
-    count = await log_store.count_replay(tx, business_id, window, limit=REPLAY_MAX + 1)
-    if count > REPLAY_MAX:
+async def count_replay(tx: Tx, business_id: str, window: Window) -> ReplayCount:
+    count = await log_store.count_replay(tx, business_id, window, limit=REPLAY_MAX + 1) or _not_found()
+    if count.sent > REPLAY_MAX:
         raise Invalid(
             Problem("dateTo", f"makes more than {REPLAY_MAX} deliveries, the limit of a replay; use a shorter period")
         )
     return count
 
 
-async def count_erased(tx: Tx, business_id: str, window: Window) -> int:
-    """Deliveries that a replay leaves out: their payloads were erased at a payer's request."""
-    return await log_store.count_replay(tx, business_id, window, limit=REPLAY_MAX, is_erased=True)
-
-
-async def replay(tx: Tx, business_id: str, window: Window, *, by: Actor, now: datetime) -> int:
-    await count_replay(tx, business_id, window)
+async def replay(tx: Tx, business_id: str, window: Window, *, by: Actor, now: datetime) -> ReplayCount:
+    counted = await count_replay(tx, business_id, window)
     sent = await log_store.replay(tx, business_id, window, now=now, limit=REPLAY_MAX)
     details = {"from": to_iso(window.start), "to": to_iso(window.end), "count": sent}
     subject = window.endpoint_id or "all"
     await audit.insert(tx, business_id, by, action="webhook.replayed", subject=subject, details=details, now=now)
-    return sent
+    return ReplayCount(sent, counted.erased)
 
 
 async def keep_for_first(webhook_deps: WebhookDeps, business_id: str, known: str | None, *, now: datetime) -> str:

@@ -9,6 +9,8 @@ import msgspec
 
 from tidegate.infra.db import Tx
 from tidegate.webhook import log_store
+from tidegate.webhook.model import Endpoint
+from tidegate.webhook.store import endpoint_of
 
 HOURS = 24
 # Of a business, the newest of each hour are looked at, and of an endpoint the newest answers: a page is not slower
@@ -50,20 +52,23 @@ class EndpointDay(msgspec.Struct, frozen=True, kw_only=True):
         return all(hour.sent < COUNTED_MAX for hour in self.hours)
 
 
-async def list_of_day(tx: Tx, business_id: str, *, now: datetime) -> dict[str, EndpointDay]:
-    """By endpoint."""
+async def list_of_day(tx: Tx, business_id: str, *, now: datetime) -> list[tuple[Endpoint, EndpointDay]]:
+    """In the order of the endpoints."""
     start = log_store.first_id_of(now - timedelta(hours=HOURS))
     hour = log_store.first_id_of(now) - log_store.first_id_of(now - timedelta(hours=1))
     rows = await tx.fetch(_OF_DAY, business_id, start, hour, HOURS, COUNTED_MAX, TIMED_MAX)
-    return {
-        row["endpoint_id"]: EndpointDay(
-            hours=[HourCount(*hour) for hour in zip(row["sent"], row["arrived"], row["failed"], strict=True)],
-            median_ms=row["median_ms"],
-            p95_ms=row["p95_ms"],
-            failing_since=row["failing_since"],
+    return [
+        (
+            endpoint_of(row["endpoint"]),
+            EndpointDay(
+                hours=[HourCount(*hour) for hour in zip(row["sent"], row["arrived"], row["failed"], strict=True)],
+                median_ms=row["median_ms"],
+                p95_ms=row["p95_ms"],
+                failing_since=row["failing_since"],
+            ),
         )
         for row in rows
-    }
+    ]
 
 
 _OF_DAY = """
@@ -80,7 +85,7 @@ _OF_DAY = """
                count(*) FILTER (WHERE status IN ('exhausted', 'cancelled') OR status = 'pending' AND failures > 0)
                    AS failed
           FROM recent GROUP BY endpoint_id, at)
-    SELECT state.endpoint_id, state.failing_since, timed.median_ms, timed.p95_ms,
+    SELECT endpoint, state.failing_since, timed.median_ms, timed.p95_ms,
            ARRAY(SELECT coalesce(sent, 0) FROM generate_series(0, $4::int - 1) AS hour (at)
                    LEFT JOIN counted ON counted.endpoint_id = state.endpoint_id AND counted.at = hour.at
                   ORDER BY hour.at) AS sent,
@@ -90,7 +95,8 @@ _OF_DAY = """
            ARRAY(SELECT coalesce(failed, 0) FROM generate_series(0, $4::int - 1) AS hour (at)
                    LEFT JOIN counted ON counted.endpoint_id = state.endpoint_id AND counted.at = hour.at
                   ORDER BY hour.at) AS failed
-      FROM endpoint_state AS state
+      FROM webhook_endpoint AS endpoint
+      JOIN endpoint_state AS state ON state.business_id = $1 AND state.endpoint_id = endpoint.id
      CROSS JOIN LATERAL (
             SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY duration_ms) AS median_ms,
                    percentile_disc(0.95) WITHIN GROUP (ORDER BY duration_ms) AS p95_ms
@@ -98,5 +104,5 @@ _OF_DAY = """
                        AS newest
               JOIN webhook_attempt AS attempt ON attempt.business_id = $1 AND attempt.delivery_id = newest.id
              WHERE attempt.status_code IS NOT NULL) AS timed
-     WHERE state.business_id = $1
+     WHERE endpoint.business_id = $1 AND endpoint.deleted_at IS NULL ORDER BY endpoint.created_at, endpoint.id
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -34,78 +34,73 @@ class DeliveryFilter(msgspec.Struct, frozen=True, kw_only=True):
 async def list_deliveries(tx: Tx, business_id: str, wanted: DeliveryFilter, *, limit: int) -> list[Delivery]:
     """The newest first."""
     rows = await tx.fetch(*question(business_id, wanted, limit=limit))
-    return await _list_by_id(tx, business_id, [row["id"] for row in rows])
-
-
-def question(business_id: str, wanted: DeliveryFilter, *, limit: int) -> Sequence[Any]:
-    """The statement and its arguments: one per index, so that no filter scans a business's whole log."""
-    since = wanted.from_id if wanted.from_id is not None else 0
-    before = wanted.before_id if wanted.before_id is not None else _ID_MAX
-    values = (business_id, wanted.status, wanted.event_type, wanted.endpoint_id)
-    if wanted.reference is not None:
-        return _IDS_BY_REFERENCE, *values, since, before, limit, wanted.reference
-    if wanted.status not in (None, DeliveryStatus.DELIVERED):
-        return _IDS_OF_NOT_DELIVERED, *values, since, before, limit
-    if wanted.endpoint_id is None and wanted.event_type is None:
-        return _IDS, business_id, wanted.status, since, before, limit
-    types = [wanted.event_type] if wanted.event_type is not None else [*EVENTS, TEST_EVENT]
-    return _IDS_BY_ENDPOINT_AND_TYPE, business_id, wanted.status, types, wanted.endpoint_id, since, before, limit
-
-
-_IDS = """
-    SELECT id FROM webhook_delivery
-     WHERE business_id = $1 AND id >= $3 AND id < $4 AND ($2::text IS NULL OR status = $2)
-     ORDER BY id DESC LIMIT $5
-"""
-_IDS_BY_REFERENCE = """
-    SELECT id FROM webhook_delivery
-     WHERE business_id = $1 AND reference = $8::text AND id >= $5 AND id < $6
-       AND ($2::text IS NULL OR status = $2) AND ($3::text IS NULL OR event_type = $3)
-       AND ($4::text IS NULL OR endpoint_id = $4)
-     ORDER BY id DESC LIMIT $7
-"""
-_IDS_OF_NOT_DELIVERED = """
-    SELECT id FROM webhook_delivery
-     WHERE business_id = $1 AND status = $2::text AND status <> 'delivered' AND id >= $5 AND id < $6
-       AND ($3::text IS NULL OR event_type = $3) AND ($4::text IS NULL OR endpoint_id = $4)
-     ORDER BY id DESC LIMIT $7
-"""
-# The newest of each endpoint and type, of which there are few; then the newest of those.
-_IDS_BY_ENDPOINT_AND_TYPE = """
-    SELECT newest.id
-      FROM webhook_endpoint AS endpoint
-     CROSS JOIN unnest($3::text[]) AS wanted (event_type)
-     CROSS JOIN LATERAL (
-            SELECT id FROM webhook_delivery
-             WHERE business_id = $1 AND endpoint_id = endpoint.id AND event_type = wanted.event_type
-               AND id >= $5 AND id < $6 AND ($2::text IS NULL OR status = $2)
-             ORDER BY id DESC LIMIT $7) AS newest
-     WHERE endpoint.business_id = $1 AND ($4::text IS NULL OR endpoint.id = $4)
-     ORDER BY newest.id DESC LIMIT $7
-"""
-
-
-async def _list_by_id(tx: Tx, business_id: str, delivery_ids: list[int]) -> list[Delivery]:
-    rows = await tx.fetch(
-        """
-        SELECT delivery.*, endpoint.url, event.payload,
-               ARRAY(SELECT attempt FROM webhook_attempt AS attempt
-                      WHERE attempt.business_id = $1 AND attempt.delivery_id = delivery.id
-                      ORDER BY number DESC LIMIT $3) AS shown
-          FROM webhook_delivery AS delivery
-          JOIN webhook_endpoint AS endpoint ON endpoint.business_id = $1 AND endpoint.id = delivery.endpoint_id
-          JOIN event ON event.business_id = $1 AND event.id = delivery.event_id
-         WHERE delivery.business_id = $1 AND delivery.id = ANY ($2::bigint[])
-         ORDER BY delivery.id DESC
-        """,
-        business_id, delivery_ids, ATTEMPTS_SHOWN_MAX,
-    )  # fmt: skip
     return [_delivery(row) for row in rows]
 
 
 async def find(tx: Tx, business_id: str, delivery_id: int) -> Delivery | None:
-    found = await _list_by_id(tx, business_id, [delivery_id])
+    wanted = DeliveryFilter(from_id=delivery_id, before_id=delivery_id + 1)
+    found = await list_deliveries(tx, business_id, wanted, limit=1)
     return found[0] if found else None
+
+
+def question(business_id: str, wanted: DeliveryFilter, *, limit: int) -> Sequence[Any]:
+    """The statement and its arguments."""
+    since = wanted.from_id if wanted.from_id is not None else 0
+    before = wanted.before_id if wanted.before_id is not None else _ID_MAX
+    types = [wanted.event_type] if wanted.event_type is not None else [*EVENTS, TEST_EVENT]
+    values = (wanted.status, wanted.endpoint_id, wanted.reference, types)
+    return _PAGE, business_id, since, before, limit, _way_of(wanted), *values, wanted.event_type, ATTEMPTS_SHOWN_MAX
+
+
+def _way_of(wanted: DeliveryFilter) -> str:
+    """One per index, so that no filter scans a business's whole log."""
+    if wanted.reference is not None:
+        return "reference"
+    if wanted.status not in (None, DeliveryStatus.DELIVERED):
+        return "status"
+    return "id" if wanted.endpoint_id is None and wanted.event_type is None else "type"
+
+
+# Of the four ways to the ids one is taken; the others end before they read anything. By type: the newest of each
+# endpoint and type, of which there are few, and then the newest of those. The ids are an array, so that each is
+# looked up, however many the planner expects.
+_PAGE = """
+    SELECT delivery.*, endpoint.url, event.payload,
+           ARRAY(SELECT attempt FROM webhook_attempt AS attempt
+                  WHERE attempt.business_id = $1 AND attempt.delivery_id = delivery.id
+                  ORDER BY number DESC LIMIT $11) AS shown
+      FROM webhook_delivery AS delivery
+      JOIN webhook_endpoint AS endpoint ON endpoint.business_id = $1 AND endpoint.id = delivery.endpoint_id
+      JOIN event ON event.business_id = $1 AND event.id = delivery.event_id
+     WHERE delivery.business_id = $1 AND delivery.id = ANY (ARRAY(
+           (SELECT id FROM webhook_delivery
+             WHERE $5 = 'id' AND business_id = $1 AND id >= $2 AND id < $3 AND ($6::text IS NULL OR status = $6)
+             ORDER BY id DESC LIMIT $4)
+            UNION ALL
+           (SELECT id FROM webhook_delivery
+             WHERE $5 = 'reference' AND business_id = $1 AND reference = $8::text AND id >= $2 AND id < $3
+               AND ($6::text IS NULL OR status = $6) AND ($10::text IS NULL OR event_type = $10)
+               AND ($7::text IS NULL OR endpoint_id = $7)
+             ORDER BY id DESC LIMIT $4)
+            UNION ALL
+           (SELECT id FROM webhook_delivery
+             WHERE $5 = 'status' AND business_id = $1 AND status = $6::text AND status <> 'delivered'
+               AND id >= $2 AND id < $3 AND ($10::text IS NULL OR event_type = $10)
+               AND ($7::text IS NULL OR endpoint_id = $7)
+             ORDER BY id DESC LIMIT $4)
+            UNION ALL
+           (SELECT newest.id
+              FROM webhook_endpoint AS endpoint
+             CROSS JOIN unnest($9::text[]) AS wanted (event_type)
+             CROSS JOIN LATERAL (
+                    SELECT id FROM webhook_delivery
+                     WHERE business_id = $1 AND endpoint_id = endpoint.id AND event_type = wanted.event_type
+                       AND id >= $2 AND id < $3 AND ($6::text IS NULL OR status = $6)
+                     ORDER BY id DESC LIMIT $4) AS newest
+             WHERE $5 = 'type' AND endpoint.business_id = $1 AND ($7::text IS NULL OR endpoint.id = $7)
+             ORDER BY newest.id DESC LIMIT $4)))
+     ORDER BY delivery.id DESC
+"""
 
 
 async def resend(tx: Tx, business_id: str, delivery_id: int, *, now: datetime) -> str | None:
@@ -157,11 +152,28 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
     only_undelivered: bool = False
 
 
-async def count_replay(tx: Tx, business_id: str, window: Window, *, limit: int, is_erased: bool = False) -> int:
-    """How many deliveries it would send, or leave out since their payload was erased; counted up to the limit."""
-    return int(
-        await tx.fetchval(
-            """
+class ReplayCount(NamedTuple):
+    """How many deliveries a replay would send, and leave out since their payload was erased at a payer's request."""
+
+    sent: int
+    erased: int
+
+
+async def count_replay(tx: Tx, business_id: str, window: Window, *, limit: int) -> ReplayCount | None:
+    """Both are counted up to the limit. None when there is no such endpoint."""
+    rows = await tx.fetch(_COUNT_REPLAY, *_arguments(business_id, window), limit)
+    if not rows[0]["is_known"]:
+        return None
+    count = {row["is_erased"]: row["count"] for row in rows}
+    return ReplayCount(sent=count[False], erased=count[True])
+
+
+_COUNT_REPLAY = """
+    SELECT kind.is_erased, wanted.count,
+           $4::text IS NULL OR EXISTS (SELECT FROM webhook_endpoint
+                                        WHERE business_id = $1 AND id = $4 AND deleted_at IS NULL) AS is_known
+      FROM (VALUES (false), (true)) AS kind (is_erased)
+     CROSS JOIN LATERAL (
             SELECT count(*) FROM (
                 SELECT FROM event
                   JOIN webhook_endpoint AS endpoint ON endpoint.business_id = event.business_id
@@ -173,12 +185,9 @@ async def count_replay(tx: Tx, business_id: str, window: Window, *, limit: int, 
                    AND endpoint.status = 'enabled' AND endpoint.deleted_at IS NULL
                    AND ($4::text IS NULL OR endpoint.id = $4) AND ($5::text[] IS NULL OR event.type = ANY ($5))
                    AND NOT ($6 AND delivery.status IS NOT DISTINCT FROM 'delivered')
-                   AND (event.payload IS NULL) = $8
-                 LIMIT $7) AS wanted
-            """,
-            *_arguments(business_id, window), limit, is_erased,
-        )
-    )  # fmt: skip
+                   AND (event.payload IS NULL) = kind.is_erased
+                 LIMIT $7) AS found) AS wanted
+"""
 
 
 async def replay(tx: Tx, business_id: str, window: Window, *, now: datetime, limit: int) -> int:

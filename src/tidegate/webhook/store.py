@@ -32,7 +32,7 @@ async def find(tx: Tx, business_id: str, endpoint_id: str) -> Endpoint | None:
         "SELECT * FROM webhook_endpoint WHERE business_id = $1 AND id = $2 AND deleted_at IS NULL",
         business_id, endpoint_id,
     )  # fmt: skip
-    return _endpoint(row) if row else None
+    return endpoint_of(row) if row else None
 
 
 async def list_all(tx: Tx, business_id: str) -> list[Endpoint]:
@@ -43,7 +43,7 @@ async def list_all(tx: Tx, business_id: str) -> list[Endpoint]:
         """,
         business_id,
     )
-    return [_endpoint(row) for row in rows]
+    return [endpoint_of(row) for row in rows]
 
 
 async def update(
@@ -74,7 +74,7 @@ async def update(
         business_id, endpoint_id, changes.get("url"), changes.get("events"), "description" in changes,
         changes.get("description"), changes.get("status"), changes.get("rate_per_second"), now,
     )  # fmt: skip
-    return _endpoint(row) if row else None
+    return endpoint_of(row) if row else None
 
 
 async def delete(tx: Tx, business_id: str, endpoint_id: str, *, now: datetime) -> bool:
@@ -117,7 +117,7 @@ async def lock(tx: Tx, business_id: str, endpoint_id: str) -> Endpoint | None:
         """,
         business_id, endpoint_id,
     )  # fmt: skip
-    return _endpoint(row) if row else None
+    return endpoint_of(row) if row else None
 
 
 async def insert_secret(tx: Tx, business_id: str, endpoint_id: str | None, sealed: str, *, now: datetime) -> None:
@@ -168,7 +168,7 @@ async def delete_waiting(tx: Tx, business_id: str) -> None:
     await tx.execute("DELETE FROM webhook_secret WHERE business_id = $1 AND endpoint_id IS NULL", business_id)
 
 
-def _endpoint(row: Row) -> Endpoint:
+def endpoint_of(row: Row) -> Endpoint:
     return Endpoint(
         business_id=row["business_id"],
         id=row["id"],

@@ -1,0 +1,207 @@
+"""The form that refunds a payment or an inflow: what it offers, what it says before, and what was sent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+
+from tidegate.approval import commands as approvals
+from tidegate.approval.commands import RefundAsked, RefundTerms
+from tidegate.approval.model import RefundStep
+from tidegate.core.errors import (
+    ChangedElsewhere,
+    Conflict,
+    InsufficientBalance,
+    Invalid,
+    Problem,
+    RefundExceedsAvailable,
+    Refusal,
+)
+from tidegate.core.fee import FeeOnRefund
+from tidegate.core.money import Currency, Money
+from tidegate.dashboard import equivalent_command
+from tidegate.dashboard.format import amount
+from tidegate.dashboard.format import typed as format_typed
+from tidegate.dashboard.payment_page import failure_words
+from tidegate.dashboard.payment_store import RefundFact
+from tidegate.dashboard.shell import DashboardShell, DashboardVisitor
+from tidegate.infra.db import Tx
+from tidegate.infra.page.response import Html
+from tidegate.member.permission import Permission
+from tidegate.merchant.field import Remark
+from tidegate.payment.variance import Variance
+from tidegate.refund.model import Subject, fee_to_return
+
+AMOUNT_CHARS_MAX = 20
+# What a refund is refused with; the form is shown again.
+REFUSED = (Invalid, Conflict, InsufficientBalance, RefundExceedsAvailable)
+_AMOUNT = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,4})?")
+_VERSION = re.compile(r"[0-9]{1,18}")
+
+
+@dataclass(frozen=True)
+class RefundChoice:
+    value: str
+    label: str
+    amount: Money
+    # The fee that a refund returns stays in the wallet.
+    wallet_after: Money
+
+
+@dataclass(frozen=True)
+class FailedRefund:
+    amount: Money
+    # As typed into the form.
+    typed: str
+    # Why, in words.
+    failure: str
+    reason: str
+    note: str
+    needs_second: bool
+
+
+@dataclass(frozen=True)
+class RefundForm:
+    """What the template draws."""
+
+    version: int
+    currency: Currency
+    # The right one first.
+    choices: list[RefundChoice]
+    wallet: Money
+    fee_on_refund: FeeOnRefund
+    limit: Money
+    is_limited: bool
+    # Of the first choice.
+    needs_second: bool
+    failed: FailedRefund | None
+    code: str
+
+
+def form_of(
+    shell: DashboardShell, visitor: DashboardVisitor, subject: Subject, terms: RefundTerms, *,
+    refunds: Sequence[RefundFact], wallet_minor: int | None,
+) -> RefundForm | None:  # fmt: skip
+    """None where this person may not refund, or nothing is left to."""
+    wallet = Money(wallet_minor or 0, subject.received.currency)
+    choices = choices_of(subject, wallet) if visitor.may(Permission.REFUND) else []
+    if not choices:
+        return None
+    role, first = visitor.membership.role, choices[0].amount
+    return RefundForm(
+        version=subject.version,
+        currency=subject.received.currency,
+        choices=choices,
+        wallet=wallet,
+        fee_on_refund=subject.fee_on_refund,
+        limit=terms.limit,
+        is_limited=terms.other_approvers > 0,
+        needs_second=terms.step(role, first) is RefundStep.PROPOSE,
+        failed=_failed(visitor, refunds, subject, terms),
+        code=equivalent_command.refund(shell.site.base_url, subject.reference, first),
+    )
+
+
+def choices_of(subject: Subject, wallet: Money) -> list[RefundChoice]:
+    """The excess of an overpayment first, otherwise everything. What was converted is refunded by the operator."""
+    left = subject.left
+    if subject.block_reason is not None or subject.conversion is not None or left.minor <= 0:
+        return []
+
+    def choice(value: str, label: str, money: Money) -> RefundChoice:
+        return RefundChoice(value, label, money, wallet - money + fee_to_return(subject, money).total)
+
+    excess = subject.received - subject.expected - subject.refunded
+    choices = [choice("all", "Everything" if not subject.refunded.minor else "All that is left", left)]
+    if subject.variance == Variance.OVERPAYMENT and 0 < excess.minor < left.minor:
+        choices.insert(0, choice("excess", "The excess", excess))
+    return choices
+
+
+def _failed(
+    visitor: DashboardVisitor, refunds: Sequence[RefundFact], subject: Subject, terms: RefundTerms
+) -> FailedRefund | None:
+    """The newest refund, where it failed and its amount is still there to be given back."""
+    newest = refunds[-1] if refunds else None
+    if newest is None or newest.status != "failed" or newest.amount_minor > subject.left.minor:
+        return None
+    given = Money(newest.amount_minor, subject.received.currency)
+    return FailedRefund(
+        amount=given,
+        typed=format_typed(given),
+        failure=failure_words(newest.failure),
+        reason=newest.reason or "",
+        note=newest.note or "",
+        needs_second=terms.step(visitor.membership.role, given) is RefundStep.PROPOSE,
+    )
+
+
+async def send(shell: DashboardShell, visitor: DashboardVisitor, subject: Subject) -> Html:
+    """Raises one of REFUSED."""
+    asked = asked_in(visitor, subject)
+
+    async def act(tx: Tx) -> str:
+        step, made = await approvals.refund(
+            tx, asked, role=visitor.membership.role, person_id=visitor.session.member.id, by=visitor.by,
+            now=visitor.now,
+        )  # fmt: skip
+        return f"/refunds/{made}" if step is RefundStep.DO else "/refunds?tab=approve"
+
+    return await shell.once(visitor, act)
+
+
+def status_of_refusal(wrong: Refusal | None) -> int:
+    return 200 if wrong is None else 409 if isinstance(wrong, Conflict) else 422
+
+
+def asked_in(visitor: DashboardVisitor, subject: Subject) -> RefundAsked:
+    """Raises Invalid. What the browser says about the amount of a choice is not believed: it is computed again."""
+    form, currency = visitor.form, subject.received.currency
+    version = form.get("version", "")
+    if not _VERSION.fullmatch(version):
+        raise ChangedElsewhere(f"this form is incomplete; look at the {subject.kind} again")
+    choices = {choice.value: choice.amount for choice in choices_of(subject, Money.zero(currency))}
+    what = form.get("what", "")
+    if what == "part":
+        refunded = amount_in(form.get("amount", ""), currency)
+        if choices and refunded.minor > (left := max(choice.minor for choice in choices.values())):
+            most = amount(Money(left, currency))
+            raise Invalid(Problem("amount", f"At most {most} is left to refund; enter no more than that."))
+    elif what in choices:
+        refunded = choices[what]
+    else:
+        raise Invalid(Problem("what", "Choose how much to refund."))
+    return RefundAsked(
+        subject,
+        int(version),
+        refunded,
+        text_in(form.get("reason", ""), "reason"),
+        text_in(form.get("note", ""), "note"),
+    )
+
+
+def amount_in(text: str, currency: Currency) -> Money:
+    text = text.strip()
+    hint = f"Enter an amount in {currency}, such as {'2500.50' if currency.exponent else '2500'}, without commas."
+    if len(text) > AMOUNT_CHARS_MAX or not _AMOUNT.fullmatch(text):
+        raise Invalid(Problem("amount", hint))
+    try:
+        minor = Decimal(text).scaleb(currency.exponent)
+    except InvalidOperation:
+        raise Invalid(Problem("amount", hint)) from None
+    if minor != int(minor) or minor <= 0:
+        raise Invalid(Problem("amount", hint))
+    return Money(int(minor), currency)
+
+
+def text_in(text: str, field: str) -> str | None:
+    """One line without a card number, or nothing."""
+    text = text.strip()
+    if not text:
+        return None
+    try:
+        return str(Remark.parse(text))
+    except ValueError as error:
+        raise Invalid(Problem(field, f"{field.capitalize()} {error}.")) from None

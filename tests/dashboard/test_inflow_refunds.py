@@ -1,0 +1,123 @@
+"""Refunds of inflows from the dashboard: by the same form, limit and second person as those of payments."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from build import Shop
+from dashboard.people import People, SignedInPerson
+from inflow import CLOSE, Inflows, credit
+from tidegate.core.money import Currency
+from tidegate.member.permission import Role
+
+pytestmark = pytest.mark.usefixtures("unlimited")
+
+
+@pytest.fixture
+async def credited(inflows: Inflows) -> str:
+    """The page of one of 100 euros, in a wallet with more."""
+    number = await inflows.number()
+    await inflows.notified(credit(number))
+    return f"/inflows/{(await inflows.notified(credit(number)))['reference']}"
+
+
+async def count(admin: Any) -> int:
+    return int(await admin.fetchval("SELECT count(*) FROM refund"))
+
+
+async def test_an_inflow_is_refunded_and_stands_among_the_refunds(
+    owner: SignedInPerson, inflows: Inflows, credited: str
+) -> None:
+    before = await inflows.wallet("EUR")
+    page = (await owner.get(credited)).text
+    assert f"wallet then €{(before - 100_00) / 100:.2f}" in page
+    done = await owner.send(f"{credited}/refund", at=credited, what="part", amount="40.50", reason="Sent too much")
+    assert (done.status_code, await inflows.wallet("EUR")) == (303, before - 40_50)
+    assert "40.50" in (await owner.client.get(done.headers["location"])).text
+    assert credited.rpartition("/")[2] in (await owner.get("/refunds")).text
+    after = (await owner.get(credited)).text
+    assert ("All that is left" in after, "Sent too much" in after, "Refund started" in after) == (True, True, True)
+    row = await inflows.admin.fetchrow("SELECT amount_minor, reason, payment_id FROM refund")
+    assert tuple(row) == (40_50, "Sent too much", None)
+
+
+@pytest.mark.parametrize("amount", ["", "0", "1,000", "10.001", "100.01"])
+async def test_a_wrong_amount_is_a_clear_no(owner: SignedInPerson, credited: str, admin: Any, amount: str) -> None:
+    answer = await owner.send(f"{credited}/refund", at=credited, what="part", amount=amount, reason="kept")
+    assert (answer.status_code, 'value="kept"' in answer.text, await count(admin)) == (422, True, 0)
+
+
+async def test_twice_at_once_and_from_a_stale_page_make_one_refund(
+    owner: SignedInPerson, credited: str, admin: Any
+) -> None:
+    fields = {**await owner.fields(credited), "what": "part", "amount": "10", "factor": "sandbox"}
+    answers = await asyncio.gather(*(owner.post(f"{credited}/refund", fields) for _ in range(3)))
+    assert {answer.status_code for answer in answers} <= {303, 409}
+    late = await owner.post(f"{credited}/refund", {**fields, "once": "another"})
+    assert (late.status_code, "inflow has changed" in late.text, await count(admin)) == (409, True, 1)
+
+
+async def test_what_support_asks_for_another_person_allows(
+    people: People, shop: Shop, credited: str, admin: Any
+) -> None:
+    support, finance = await people.person(shop, Role.SUPPORT), await people.person(shop, Role.FINANCE)
+    asked = await support.send(f"{credited}/refund", at=credited, what="all", note="not ours")
+    assert (asked.status_code, await count(admin)) == (303, 0)
+    assert finance.path(credited) in (await finance.get("/refunds?tab=approve")).text
+    below = f"/approvals/{await admin.fetchval('SELECT id FROM approval')}/approve"
+    assert (await support.send(below, at="/refunds?tab=approve")).status_code == 403
+    assert (await finance.send(below, at="/refunds?tab=approve")).status_code == 303
+    assert await count(admin) == 1
+    assert "asked for a refund" in (await finance.get(credited)).text
+
+
+async def test_an_approval_is_void_once_the_inflow_changed(
+    people: People, owner: SignedInPerson, shop: Shop, credited: str
+) -> None:
+    support = await people.person(shop, Role.SUPPORT)
+    await support.send(f"{credited}/refund", at=credited, what="part", amount="20")
+    number = await people.admin.fetchval("SELECT id FROM approval")
+    await owner.send(f"{credited}/refund", at=credited, what="part", amount="10")
+    answer = await owner.send(f"/approvals/{number}/approve", at="/refunds?tab=approve", once="x")
+    assert (answer.status_code, await count(people.admin)) == (409, 1)
+
+
+async def test_above_the_limit_needs_two(people: People, owner: SignedInPerson, credited: str, admin: Any) -> None:
+    await people.person(await people.shop_of(owner), Role.ADMIN)
+    assert (await owner.send("/settings/limits", at="/settings", **{"limit-EUR": "50"})).status_code == 303
+    assert "Ask for the refund" in (await owner.get(credited)).text
+    assert (await owner.send(f"{credited}/refund", at=credited, what="all")).status_code == 303
+    assert await count(admin) == 0
+
+
+async def test_held_and_converted_inflows_and_viewers_have_no_form(
+    people: People, owner: SignedInPerson, shop: Shop, inflows: Inflows, credited: str
+) -> None:
+    await inflows.set_rate(Currency.EUR, Currency.NGN, "1600")
+    converted = await inflows.notified(credit(await inflows.number(into=Currency.NGN)))
+    held = await inflows.notified(credit(await inflows.number(), payeeName=CLOSE))
+    viewer = await people.person(shop, Role.VIEWER)
+    for person, at in ((owner, f"/inflows/{converted['reference']}"), (owner, f"/inflows/{held['reference']}")):
+        assert f"{at}/refund" not in (await person.get(at)).text
+    assert f"{credited}/refund" not in (await viewer.get(credited)).text
+    at = f"/inflows/{converted['reference']}"
+    assert "the operator refunds it" in (await owner.get(at)).text
+    fields = {**await owner.fields(at), "factor": "sandbox", "version": "1", "what": "part", "amount": "1"}
+    answer = await owner.post(f"{at}/refund", fields)
+    assert (answer.status_code, await count(inflows.admin)) == (409, 0)
+
+
+async def test_a_refund_that_failed_is_given_again_from_the_inflow(
+    owner: SignedInPerson, inflows: Inflows, credited: str, admin: Any
+) -> None:
+    # Refunds that end in .13 are declined.
+    first = await owner.send(f"{credited}/refund", at=credited, what="part", amount="10.13")
+    await inflows.tick()
+    await inflows.let_pass("5s")
+    assert "Open the inflow to try again" in (await owner.client.get(first.headers["location"])).text
+    assert "The refund of €10.13 failed" in (await owner.get(credited)).text
+    again = await owner.send(f"{credited}/refund", at=credited, what="part", amount="10.13")
+    assert (again.status_code, await count(admin)) == (303, 2)
