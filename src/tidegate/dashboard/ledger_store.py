@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Tx
+from tidegate.ledger.model import JournalKind
 
 
 class EntryLine(NamedTuple):
@@ -53,3 +54,15 @@ class JournalLine(NamedTuple):
     id: int
     kind: str
     created_at: datetime
+
+
+async def list_of_cause(tx: Tx, business_id: str, cause: str) -> list[JournalLine]:
+    """The journals of one thing, the oldest first. By kind, as their key begins."""
+    rows = await tx.fetch(
+        """
+        SELECT id, kind, created_at FROM journal
+         WHERE business_id = $1 AND kind = ANY ($3::text[]) AND cause = $2 ORDER BY id LIMIT 50
+        """,
+        business_id, cause, list(JournalKind),
+    )  # fmt: skip
+    return [JournalLine(row["id"], row["kind"], row["created_at"]) for row in rows]
