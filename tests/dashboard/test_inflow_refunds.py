@@ -72,6 +72,7 @@ async def test_what_support_asks_for_another_person_allows(
     assert (await finance.send(below, at="/refunds?tab=approve")).status_code == 303
     assert await count(admin) == 1
     assert "asked for a refund" in (await finance.get(credited)).text
+    assert f'href="{finance.path(credited)}"' in (await finance.get("/audit?what=refunds")).text
 
 
 async def test_an_approval_is_void_once_the_inflow_changed(

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from tidegate.core import ids
 from tidegate.dashboard.audit_store import AuditLogRow
 from tidegate.member.permission import Permission
 
@@ -158,10 +159,13 @@ class AuditLine:
 def line_of(row: AuditLogRow, people: Mapping[str, str]) -> AuditLine:
     """`people` has the names of `person/ID`."""
     words = ACTIONS.get(row.action) or ActionWords(row.action.replace(".", ": ").replace("_", " "))
-    return AuditLine(
-        row, _who(row, people), words.what, _thing(row, people), words.page.format(row.subject),
-        changes_of(row.details, people),
-    )  # fmt: skip
+    page = page_of(row.subject) if words.page == _PAYMENT else words.page.format(row.subject)
+    return AuditLine(row, _who(row, people), words.what, _thing(row, people), page, changes_of(row.details, people))
+
+
+def page_of(reference: str) -> str:
+    """Of a payment by its pay code, or of an inflow."""
+    return f"/payments/{reference}" if ids.looks_like_pay_code(reference) else f"/inflows/{reference}"
 
 
 def _who(row: AuditLogRow, people: Mapping[str, str]) -> str:

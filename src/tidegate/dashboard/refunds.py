@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from tidegate.approval import commands as approvals
 from tidegate.approval import store as approval_store
 from tidegate.approval.four_eyes import NO_APPROVAL
-from tidegate.core import ids
 from tidegate.core.errors import Conflict, InsufficientBalance, NotFound, RefundExceedsAvailable
 from tidegate.core.money import Money
 from tidegate.dashboard import ledger_store
+from tidegate.dashboard.audit_words import page_of
 from tidegate.dashboard.paging import number_in
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.db import Tx
@@ -117,8 +117,3 @@ class RefundPages:
             DashboardRoute("POST", "/approvals/{approval}/decline", "declineRefund", Permission.REFUND, self.decline),
             DashboardRoute("GET", "/ledger/{journal}", "showJournal", Permission.SEE, self.show_journal),
         ]
-
-
-def page_of(reference: str) -> str:
-    """Of a payment by its pay code, or of an inflow."""
-    return f"/payments/{reference}" if ids.looks_like_pay_code(reference) else f"/inflows/{reference}"
