@@ -1331,6 +1331,9 @@ DECLARE
     v_name  text := lower(p_name);
     -- Above every name that begins so.
     v_past_name text := lower(p_name) || chr(1114111);
+    -- Where nothing is asked for that the index does not say already, no row is looked at more closely.
+    v_is_combination boolean := p_email IS NULL AND p_reference_from = '' AND p_name = '' AND p_amounts IS NULL
+                                AND p_link_id IS NULL;
 BEGIN
     CASE p_way
     WHEN 'time' THEN RETURN QUERY
@@ -1348,8 +1351,9 @@ BEGIN
                  AND payment.currency = given.currency AND coalesce(payment.method, '') = given.method
                  AND coalesce(payment.variance, '') = given.variance AND (created_at AT TIME ZONE 'UTC') >= v_start
                  AND (created_at AT TIME ZONE 'UTC', id) < (v_at, p_id)
-                 AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
-                              v_name, v_past_name, p_is_either, p_amounts, p_link_id)
+                 AND (v_is_combination
+                      OR payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from,
+                                      p_reference_to, v_name, v_past_name, p_is_either, p_amounts, p_link_id))
                ORDER BY created_at AT TIME ZONE 'UTC' DESC, id DESC LIMIT p_limit) AS found
          ORDER BY found.created_at DESC, found.id DESC LIMIT p_limit;
     WHEN 'combination, in any order' THEN RETURN QUERY
@@ -1361,8 +1365,9 @@ BEGIN
                  AND payment.currency = given.currency AND coalesce(payment.method, '') = given.method
                  AND coalesce(payment.variance, '') = given.variance AND (created_at AT TIME ZONE 'UTC') >= v_start
                  AND (created_at AT TIME ZONE 'UTC', id) < (v_at, p_id)
-                 AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
-                              v_name, v_past_name, p_is_either, p_amounts, p_link_id)
+                 AND (v_is_combination
+                      OR payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from,
+                                      p_reference_to, v_name, v_past_name, p_is_either, p_amounts, p_link_id))
                ORDER BY created_at AT TIME ZONE 'UTC' DESC, id DESC LIMIT p_limit) AS found
          LIMIT p_limit;
     WHEN 'email' THEN RETURN QUERY
