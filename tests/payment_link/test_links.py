@@ -180,6 +180,13 @@ async def test_each_submitted_opening_makes_a_payment(shop: Shop, payer_client: 
     assert (await get(shop, link))["paymentsMade"] == 2
 
 
+async def test_a_pasted_name_loses_its_marks_of_the_writing_direction(
+    shop: Shop, payer_client: httpx.AsyncClient
+) -> None:
+    pay_code = pay_code_of(await submit(payer_client, await make(shop), name="\u202eBola Ade\u202c"))
+    assert (await shop.verify(pay_code)).json()["data"]["customer"]["name"] == "Bola Ade"
+
+
 async def test_a_form_sent_twice_makes_one_payment(shop: Shop, payer_client: httpx.AsyncClient) -> None:
     link = await make(shop)
     page = await look(payer_client, link)

@@ -104,7 +104,7 @@ def read_form(
     if amount is None or not fits(amount, terms):
         wrong["amount"] = words("wrong.amount", least=words.money(terms.least), most=words.money(terms.most))
     try:
-        name = CustomerName.parse(name)
+        name = str(CustomerName.parse(name))
     except ValueError:
         wrong["name"] = words("wrong.name")
     try:
