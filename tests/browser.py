@@ -6,6 +6,7 @@ import itertools
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import urlsplit
 
 from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, Request, async_playwright, expect
@@ -14,7 +15,7 @@ from browser_install import require_browser
 
 PHONE, DESK = 390, 1280
 HEIGHT_OF = {PHONE: 844, DESK: 800}
-TIMEOUT_MS = 60_000
+TIMEOUT_MS = 120_000
 # No other name or address leads anywhere, so that a page which loads something from elsewhere cannot succeed.
 # But for a shop of another site than ours, which a test serves on this machine.
 ANOTHER_SITE = "shop.test"
@@ -85,6 +86,13 @@ def address_of_its_own() -> dict[str, str]:
     return {"x-forwarded-for": f"10.7.{number // 250}.{number % 250 + 1}"}
 
 
+async def open_context(browser: Browser, **options: Any) -> BrowserContext:
+    """With time enough for a busy machine."""
+    context = await browser.new_context(**options)
+    context.set_default_timeout(TIMEOUT_MS)
+    return context
+
+
 async def open_window(
     browser: Browser,
     base_url: str,
@@ -96,7 +104,8 @@ async def open_window(
     zone: str = "UTC",
     reduced_motion: bool = False,
 ) -> Visit:
-    context = await browser.new_context(
+    context = await open_context(
+        browser,
         base_url=base_url,
         viewport={"width": width, "height": HEIGHT_OF.get(width, HEIGHT_OF[PHONE])},
         color_scheme="dark" if dark else "light",
@@ -106,7 +115,6 @@ async def open_window(
         reduced_motion="reduce" if reduced_motion else "no-preference",
         extra_http_headers=address_of_its_own(),
     )
-    context.set_default_timeout(TIMEOUT_MS)
     visit = Visit(await context.new_page(), urlsplit(base_url).netloc)
     visit.listen(context)
     return visit

@@ -12,7 +12,7 @@ from playwright.async_api import Browser, Page
 
 from bank.world import BankWorld
 from bank_file_maker import camt_file, entry
-from browser import chromium
+from browser import chromium, open_context
 from build import Checkout, Shop
 from checkout.paying import WITHOUT_MONEY, card
 from conftest import MakeCheckout
@@ -57,7 +57,7 @@ async def browser() -> AsyncIterator[Browser]:
 
 async def visit(browser: Browser, staff: SignedInStaff) -> Page:
     base_url = str(staff.client.base_url)
-    context = await browser.new_context(base_url=base_url)
+    context = await open_context(browser, base_url=base_url)
     session = staff.client.cookies["tidegate-console"]
     await context.add_cookies([{"name": "tidegate-console", "value": session, "url": base_url}])
     return await context.new_page()

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pytest
 from playwright.async_api import Browser, Error, Page
 
-from browser import chromium
+from browser import chromium, open_context
 from browser_axe import OF_LOOKS, WCAG, violations_in
 from build import Shop
 from checkout.paying import card
@@ -57,7 +57,7 @@ async def browser() -> AsyncIterator[Browser]:
 
 
 async def visit(browser: Browser, person: SignedInPerson, base_url: str, **options: Any) -> Page:
-    context = await browser.new_context(base_url=base_url, **options)
+    context = await open_context(browser, base_url=base_url, **options)
     await context.add_cookies(
         [{"name": "tidegate-session", "value": person.client.cookies["tidegate-session"], "url": base_url}]
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from browser import chromium
+from browser import chromium, open_context
 from build import Shop
 from dashboard.people import People
 from member.test_passkeys import at_name, named_url  # noqa: F401 - fixtures
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("unlimited")
 async def test_enrol_sign_in_and_step_up_with_a_passkey(at_name: People, shop: Shop) -> None:  # noqa: F811
     owner, admin = await at_name.person(shop, Role.OWNER, name="Ada Obi"), at_name.admin
     async with chromium() as browser:
-        context = await browser.new_context(base_url=at_name.base_url)
+        context = await open_context(browser, base_url=at_name.base_url)
         cookie = owner.client.cookies["tidegate-session"]
         await context.add_cookies([{"name": "tidegate-session", "value": cookie, "url": at_name.base_url}])
         # The virtual authenticator would answer the autofill at once, before the button is clicked.

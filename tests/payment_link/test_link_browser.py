@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, expect
 
-from browser import chromium
+from browser import chromium, open_context
 from build import Shop
 from dashboard.people import SignedInPerson
 from dashboard.test_browser import VIEWS, look_at
@@ -41,7 +41,7 @@ async def test_every_page_of_a_link_in_both_themes_on_a_phone_and_a_desk(
         "payers-amount": f"/link/{chosen['id']}", "arabic": f"/link/{chosen['id']}?lang=ar",
         "closed": f"/link/{ended['id']}",
     }  # fmt: skip
-    context = await browser.new_context(base_url=base_url)
+    context = await open_context(browser, base_url=base_url)
     session = owner.client.cookies["tidegate-session"]
     await context.add_cookies([{"name": "tidegate-session", "value": session, "url": base_url}])
     page = await context.new_page()
@@ -57,7 +57,7 @@ async def test_a_payer_goes_from_the_link_to_the_checkout(
     browser: Browser, shop: Shop, base_url: str, has_script: bool
 ) -> None:
     link = await made(shop, amount=None, amountMin=100)
-    context = await browser.new_context(base_url=base_url, java_script_enabled=has_script)
+    context = await open_context(browser, base_url=base_url, java_script_enabled=has_script)
     page = await context.new_page()
     await page.goto(f"/link/{link['id']}")
     await page.get_by_label("Amount in NGN").fill("99")

@@ -20,7 +20,7 @@ from examples.shop.cases import BY_NAME
 from examples.shop.shop import HOOK_PATH
 from playwright.async_api import Browser, FrameLocator, Page, expect
 
-from browser import DESK, PATIENCE, PHONE, chromium
+from browser import DESK, PATIENCE, PHONE, chromium, open_context
 from browser_axe import assert_accessible
 from process import free_port, status_of, stop, tidegate, wait_until_ready
 from tidegate_client import Tidegate
@@ -140,7 +140,7 @@ async def browser() -> AsyncIterator[Browser]:
 
 @pytest.fixture
 async def page(browser: Browser, demo: Demo) -> AsyncIterator[Page]:
-    context = await browser.new_context(base_url=demo.shop_url, viewport={"width": DESK, "height": 900})
+    context = await open_context(browser, base_url=demo.shop_url, viewport={"width": DESK, "height": 900})
     yield await context.new_page()
     await context.close()
 

@@ -18,7 +18,7 @@ from playwright.async_api import Browser, Locator, Page, expect
 from standardwebhooks import Webhook
 
 from bank.world import let_out
-from browser import chromium
+from browser import chromium, open_context
 from build import Shop, order
 from conftest import ENCRYPTION_KEY
 from live_database import live_database
@@ -93,7 +93,7 @@ class LiveRails:
         await eventually(seen, lambda told: (event, reference) in told)
 
     async def page(self) -> Page:
-        return await (await self.browser.new_context()).new_page()
+        return await (await open_context(self.browser)).new_page()
 
     async def phone(self) -> None:
         """The payer's phone, on pawaPay's page."""
