@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from functools import cache
 from itertools import islice
-from typing import Any, Literal, Protocol, Self, TypeVar, get_args, get_origin, runtime_checkable
+from typing import Annotated, Any, Literal, Protocol, Self, TypeVar, get_args, get_origin, runtime_checkable
 
 import msgspec
 
@@ -170,5 +170,6 @@ def _entry_of(field_type: Any) -> Any:
     """The type of a list's entries, also inside `… | None` and annotations. None when it is no list."""
     arguments = get_args(field_type)
     if get_origin(field_type) is list:
-        return arguments[0]
+        entry = arguments[0]
+        return get_args(entry)[0] if get_origin(entry) is Annotated else entry
     return next((found for inner in arguments if (found := _entry_of(inner)) is not None), None)
