@@ -128,9 +128,10 @@ async def test_a_question_is_taken_back_while_it_is_not_answered(
     assert "needs no answer" in (await owner.get(at)).text
     assert "waiting for your answer" not in (await owner.get()).text
     assert (await owner.send(f"{at}/answer", at=at, answer="Me")).status_code == 409
-    # The next one can be asked, and the button of the first does not take it back.
+    # The next one can be asked. The form of the first does not answer it, and its button does not take it back.
     assert (await operator.send(f"{at}/ask", at=at, question="And the address?")).status_code == 303
     assert (await operator.send(back, at=at, asked=first)).status_code == 409
+    assert (await owner.send(f"{at}/answer", at=at, answer="Ada Obi", question=first)).status_code == 409
     assert (await owner.send(f"{at}/answer", at=at, answer="Lagos")).status_code == 303
     said = await admin.fetch("SELECT action FROM audit WHERE action LIKE 'account.question%'")
     assert [row["action"] for row in said] == ["account.question_taken_back"]

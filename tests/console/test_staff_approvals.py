@@ -193,6 +193,13 @@ async def test_earlier_inflows_are_those_before_it(operator: SignedInStaff, infl
     assert ["first inflow of this payer" in pages[0], "1 earlier" in pages[1], "2 earlier" in pages[2]] == [True] * 3
 
 
+async def test_no_card_number_is_kept_as_a_reason(operator: SignedInStaff, inflows: Inflows, admin: Any) -> None:
+    at = f"/held/{await held(inflows)}"
+    answer = await operator.send(at, at=at, what="credit", why="card 4111 1111 1111 1111")
+    assert (answer.status_code, "looks like a card number" in answer.text) == (422, True)
+    assert await admin.fetchval("SELECT count(*) FROM approval") == 0
+
+
 async def test_what_cannot_be_approved_is_not_proposed(
     operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any
 ) -> None:

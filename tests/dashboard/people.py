@@ -44,10 +44,12 @@ class SignedInPerson:
         page = (await self.get(below)).text
         once = ONCE.findall(page)
         version = re.findall(r'name="version" value="([^"]+)"', page)
+        question = re.findall(r'name="question" value="([^"]+)"', page)
         return {
             "token": TOKEN.findall(page)[0],
             **({"once": once[-1]} if once else {}),
             **({"version": version[0]} if version else {}),
+            **({"question": question[0]} if question else {}),
         }
 
     async def post(self, below: str, fields: dict[str, str]) -> httpx.Response:

@@ -60,6 +60,64 @@ async def test_twice_at_once_and_from_a_stale_page_make_one_refund(
     assert (late.status_code, "inflow has changed" in late.text, await count(admin)) == (409, True, 1)
 
 
+async def test_of_two_who_refund_at_once_what_both_have_seen_one_does(
+    people: People, owner: SignedInPerson, shop: Shop, credited: str, admin: Any
+) -> None:
+    finance = await people.person(shop, Role.FINANCE)
+    sent = [
+        (person, {**await person.fields(credited), "what": "part", "amount": "10", "factor": "sandbox", "once": once})
+        for person, once in ((owner, "a"), (owner, "b"), (finance, "c"))
+    ]
+    answers = await asyncio.gather(*(person.post(f"{credited}/refund", fields) for person, fields in sent))
+    assert sorted(answer.status_code for answer in answers) == [303, 409, 409]
+    assert await count(admin) == 1
+
+
+async def test_of_two_approvals_of_what_both_have_seen_one_runs(
+    people: People, owner: SignedInPerson, shop: Shop, credited: str, admin: Any
+) -> None:
+    support = await people.person(shop, Role.SUPPORT)
+    for amount in ("10", "20"):
+        assert (await support.send(f"{credited}/refund", at=credited, what="part", amount=amount)).status_code == 303
+    fields = {**await owner.fields("/refunds?tab=approve"), "factor": "sandbox"}
+    numbers = [row["id"] for row in await admin.fetch("SELECT id FROM approval")]
+    answers = await asyncio.gather(
+        *(owner.post(f"/approvals/{number}/approve", {**fields, "once": f"o{number}"}) for number in numbers)
+    )
+    assert sorted(answer.status_code for answer in answers) == [303, 409]
+    assert await count(admin) == 1
+
+
+async def test_what_cannot_be_refunded_is_not_proposed(
+    people: People, shop: Shop, inflows: Inflows, credited: str, admin: Any
+) -> None:
+    await inflows.set_rate(Currency.EUR, Currency.NGN, "1600")
+    converted = await inflows.notified(credit(await inflows.number(into=Currency.NGN)))
+    held = await inflows.notified(credit(await inflows.number(), payeeName=CLOSE))
+    support = await people.person(shop, Role.SUPPORT)
+    token = await support.fields(credited)
+    for one in (held, converted):
+        at = f"/inflows/{one['reference']}"
+        version = await admin.fetchval("SELECT version FROM collection WHERE reference = $1", one["reference"])
+        asked = {**token, "version": str(version), "what": "part", "amount": "999999", "factor": "sandbox"}
+        assert (await support.post(f"{at}/refund", {**asked, "once": at})).status_code in (409, 422), at
+    assert await admin.fetchval("SELECT count(*) FROM approval") == 0
+
+
+async def test_a_request_leaves_the_list_when_its_time_is_over_and_only_approvers_decline(
+    people: People, owner: SignedInPerson, shop: Shop, credited: str, admin: Any
+) -> None:
+    support, colleague = await people.person(shop, Role.SUPPORT), await people.person(shop, Role.SUPPORT)
+    await support.send(f"{credited}/refund", at=credited, what="part", amount="20")
+    below = f"/approvals/{await admin.fetchval('SELECT id FROM approval')}"
+    assert f"{below}/decline" not in (await colleague.get("/refunds?tab=approve")).text
+    assert (await colleague.send(f"{below}/decline", at="/refunds?tab=approve")).status_code == 403
+    assert f"{below}/approve" in (await owner.get("/refunds?tab=approve")).text
+    await admin.execute("UPDATE approval SET expires_at = now()")
+    page = (await owner.get("/refunds?tab=approve")).text
+    assert (f"{below}/approve" in page, "nobody decided until" in page) == (False, True)
+
+
 async def test_what_support_asks_for_another_person_allows(
     people: People, shop: Shop, credited: str, admin: Any
 ) -> None:

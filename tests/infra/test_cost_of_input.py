@@ -95,7 +95,7 @@ DASHBOARD_FORMS = {
     "/{business}/settings/two-step": ("two_step_for_all",),
     "/{business}/accounts/new": ("first_name", "last_name", "business_name", "flow", "reference", "document1_url"),
     "/{business}/accounts/{account}/documents": ("name",),
-    "/{business}/accounts/{account}/answer": ("answer",),
+    "/{business}/accounts/{account}/answer": ("answer", "question"),
     "/{business}/settings/limits": ("limit-NGN",),
     "/{business}/keys": ("name", "addresses", "days", "once"),
     "/{business}/keys/{key}": ("what", "overlap"),

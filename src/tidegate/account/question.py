@@ -33,11 +33,12 @@ async def ask(db: Database, base_url: str, account_id: str, question: str, *, by
         await audit.insert(tx, account.business_id, by, action="account.asked", subject=account.id, details={}, now=now)
 
 
-async def answer(tx: Tx, account: Account, text: str, *, by: Actor, now: datetime) -> None:
+async def answer(tx: Tx, account: Account, question_id: int | None, text: str, *, by: Actor, now: datetime) -> None:
+    """Of the question that was read, and of no later one."""
     text = remark_in("answer", text)
     await _refuse_decided(tx, account)
-    if not await questions.answer(tx, account.business_id, account.id, text, by=by.actor, now=now):
-        raise Conflict("no question waits for an answer; it was answered by another person, or taken back")
+    if not await questions.answer(tx, account.business_id, account.id, question_id, text, by=by.actor, now=now):
+        raise Conflict("this question waits no longer; it was answered by another person, or taken back")
     await audit.insert(tx, account.business_id, by, action="account.answered", subject=account.id, details={}, now=now)
 
 

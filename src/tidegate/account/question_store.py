@@ -39,14 +39,17 @@ async def insert(tx: Tx, business_id: str, account_id: str, question: str, *, by
     return found is True
 
 
-async def answer(tx: Tx, business_id: str, account_id: str, text: str, *, by: str, now: datetime) -> bool:
-    """False when no question waits."""
+async def answer(
+    tx: Tx, business_id: str, account_id: str, question_id: int | None, text: str, *, by: str, now: datetime
+) -> bool:
+    """False when it does not wait for an answer any more."""
     found = await tx.fetchval(
         """
-        UPDATE account_question SET answer = $3, answered_by = $4, answered_at = $5
-         WHERE business_id = $1 AND account_id = $2 AND answer IS NULL AND taken_back_at IS NULL RETURNING true
+        UPDATE account_question SET answer = $4, answered_by = $5, answered_at = $6
+         WHERE business_id = $1 AND account_id = $2 AND id = $3 AND answer IS NULL AND taken_back_at IS NULL
+        RETURNING true
         """,
-        business_id, account_id, text, by, now,
+        business_id, account_id, question_id, text, by, now,
     )  # fmt: skip
     return found is True
 

@@ -10,13 +10,13 @@ from tidegate.approval.four_eyes import open_request, undecided
 from tidegate.approval.model import LASTS, Proposal, RefundArguments, RefundStep, default_limit, step_for
 from tidegate.audit import store as audit
 from tidegate.audit.model import Actor
-from tidegate.core.errors import ChangedElsewhere, Conflict
+from tidegate.core.errors import AccessDenied, ChangedElsewhere, Conflict
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Tx
-from tidegate.member.permission import Role
+from tidegate.member.permission import Permission, Role, may
 from tidegate.member.realm import DASHBOARD
 from tidegate.refund import commands as refunds
-from tidegate.refund import subject_store
+from tidegate.refund import model, subject_store
 from tidegate.refund.model import RefundRequest, Subject
 
 
@@ -54,6 +54,8 @@ async def refund(
     step = (await terms(tx, subject.business_id, asked.amount.currency, person_id)).step(role, asked.amount)
     if step is RefundStep.DO:
         return step, await _begin(tx, asked, by=by, now=now)
+    # What cannot be refunded is not proposed.
+    model.exchange_of(subject, model.amount_of(subject, asked.amount), None)
     arguments = RefundArguments(
         currency=asked.amount.currency, amount_minor=asked.amount.minor, reason=asked.reason, note=asked.note
     )
@@ -77,7 +79,7 @@ async def _begin(tx: Tx, asked: RefundAsked, *, by: Actor, now: datetime) -> str
         reason=asked.reason,
         note=asked.note,
     )
-    view = await refunds.begin(tx, asked.subject.business_id, request, by=by, now=now)
+    view = await refunds.begin(tx, asked.subject.business_id, request, by=by, now=now, version=asked.version)
     return view.refund.reference
 
 
@@ -99,9 +101,13 @@ async def approve(tx: Tx, business_id: str, approval_id: int, *, person_id: str,
     return reference
 
 
-async def decline(tx: Tx, business_id: str, approval_id: int, *, person_id: str, by: Actor, now: datetime) -> None:
-    """Only the person who asked may take it back."""
+async def decline(
+    tx: Tx, business_id: str, approval_id: int, *, role: Role, person_id: str, by: Actor, now: datetime
+) -> None:
+    """By the person who asked, or by one who could approve it."""
     found = await undecided(tx, business_id, approval_id, DASHBOARD)
+    if found.asked_by != person_id and not may(role, Permission.APPROVE):
+        raise AccessDenied("a request is declined by those who approve refunds, or taken back by whoever made it")
     await store.decide(tx, found, status="declined", by=person_id, outcome=None, now=now)
     await audit.insert(
         tx, business_id, by, action="refund.declined", subject=found.subject,

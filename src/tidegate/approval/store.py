@@ -65,17 +65,18 @@ async def find(tx: Tx, business_id: str, approval_id: int, realm: Realm) -> Appr
     return _approval(row) if row else None
 
 
-async def list_newest(tx: Tx, business_id: str, *, is_open: bool, limit: int) -> list[ApprovalRequest]:
-    """Of a merchant's people."""
+async def list_newest(tx: Tx, business_id: str, *, is_open: bool, now: datetime, limit: int) -> list[ApprovalRequest]:
+    """Of a merchant's people. What nobody decided in time is open no longer."""
     rows = await tx.fetch(
         """
         SELECT approval.*, asker.name AS asked_by_name, decider.name AS decided_by_name
           FROM approval JOIN person AS asker ON asker.id = asked_by
           LEFT JOIN person AS decider ON decider.id = decided_by
-         WHERE approval.business_id = $1 AND realm = 'dashboard' AND (approval.status = 'open') = $2
+         WHERE approval.business_id = $1 AND realm = 'dashboard'
+           AND (approval.status = 'open' AND expires_at > $4) = $2
          ORDER BY approval.id DESC LIMIT $3
         """,
-        business_id, is_open, limit,
+        business_id, is_open, limit, now,
     )  # fmt: skip
     return [_approval(row) for row in rows]
 

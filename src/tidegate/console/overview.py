@@ -93,7 +93,7 @@ def hour_bars(payments: list[int]) -> tuple[int, int, list[tuple[int, int, int]]
 def taken_words(one: CurrencyTaken) -> tuple[str, Money, int, str, list[tuple[int, int, int]]]:
     """Currency, today, payments, against a week ago, and bars of at most their height."""
     today, week_ago, most = one.days[-1], one.days[-8], max(*one.days, 1)
-    change = f"{(today - week_ago) * 100 // week_ago:+d}%" if week_ago else NOTHING
+    change = f"{round((today - week_ago) * 100 / week_ago):+d}%" if week_ago else NOTHING
     heights = [minor * BAR_HEIGHT // most for minor in one.days]
     bars = [(at * BAR_STEP, BAR_HEIGHT - height, height) for at, height in enumerate(heights)]
     return one.currency.value, Money(today, one.currency), one.payments, change, bars

@@ -14,6 +14,7 @@ from tidegate.core.errors import Conflict, Invalid, NotFound, Problem, Refusal
 from tidegate.core.money import ACCOUNT_OFFERS, CHECKOUT_OFFERS
 from tidegate.dashboard import account_store
 from tidegate.dashboard.inflow_pages import VERDICT_WORDS, marked, state_words
+from tidegate.dashboard.paging import number_in
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.db import Tx
 from tidegate.infra.http.read import read
@@ -125,7 +126,8 @@ class AccountRequestPages:
         account, _ = await self._account(visitor)
 
         async def act(tx: Tx) -> str:
-            await question.answer(tx, account, visitor.form.get("answer", ""), by=visitor.by, now=visitor.now)
+            question_id, text = number_in(visitor.form.get("question", "")), visitor.form.get("answer", "")
+            await question.answer(tx, account, question_id, text, by=visitor.by, now=visitor.now)
             return f"/accounts/{account.id}"
 
         try:

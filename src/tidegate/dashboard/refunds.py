@@ -53,8 +53,10 @@ class RefundPages:
 
     async def _approvals(self, visitor: DashboardVisitor, wrong: Conflict | None) -> Html:
         async with self.shell.db.connection() as tx:
-            waiting = await approval_store.list_newest(tx, visitor.business.id, is_open=True, limit=PAGE)
-            decided = await approval_store.list_newest(tx, visitor.business.id, is_open=False, limit=PAGE)
+            waiting, decided = [
+                await approval_store.list_newest(tx, visitor.business.id, is_open=is_open, now=visitor.now, limit=PAGE)
+                for is_open in (True, False)
+            ]
         return self.shell.page(
             visitor, "approvals.html", title="To approve", section="Refunds", wrong=wrong,
             status=409 if wrong else 200, waiting=waiting, decided=decided,
@@ -87,8 +89,8 @@ class RefundPages:
     async def decline(self, visitor: DashboardVisitor) -> Html:
         async with self.shell.db.transaction() as tx:
             await approvals.decline(
-                tx, visitor.business.id, self._number(visitor), person_id=visitor.session.member.id, by=visitor.by,
-                now=visitor.now,
+                tx, visitor.business.id, self._number(visitor), role=visitor.membership.role,
+                person_id=visitor.session.member.id, by=visitor.by, now=visitor.now,
             )  # fmt: skip
         return self.shell.to(visitor, "/refunds?tab=approve")
 

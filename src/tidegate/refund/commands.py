@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from tidegate.audit import store as audit
 from tidegate.audit.model import Actor
 from tidegate.core import ids
-from tidegate.core.errors import Conflict, NotFound, RefundNeedsApproval
+from tidegate.core.errors import ChangedElsewhere, Conflict, NotFound, RefundNeedsApproval
 from tidegate.core.money import Money
 from tidegate.infra.db import Database, Tx
 from tidegate.ledger import postings
@@ -54,12 +54,15 @@ class ChosenRate:
 
 async def begin(
     tx: Tx, business_id: str, request: RefundRequest, *, by: Actor, now: datetime, refuse: RefuseAbove = any_amount,
-    chosen: ChosenRate | None = None,
+    chosen: ChosenRate | None = None, version: int | None = None,
 ) -> RefundView:  # fmt: skip
-    """The wallet is debited at once, in the same transaction; the rail is called afterwards."""
+    """The wallet is debited at once, in the same transaction; the rail is called afterwards. `version` is the one that
+    was looked at, where that matters."""
     key = await _key_of(tx, business_id, request.reference)
     await subject_store.lock(tx, key)
     subject = await subject_store.get(tx, key)
+    if version not in (None, subject.version):
+        raise ChangedElsewhere(f"this {subject.kind} has changed meanwhile; look again and decide anew")
     if chosen is not None:
         subject = await _with_rate(tx, subject, chosen.lasts, now)
     amount = model.amount_of(subject, request.amount_in(subject.received.currency))

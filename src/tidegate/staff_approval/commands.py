@@ -12,6 +12,7 @@ from tidegate.approval.four_eyes import open_request, undecided
 from tidegate.approval.model import LASTS, ApprovalRequest, Proposal
 from tidegate.audit import store as audit
 from tidegate.audit.model import OPERATOR, Actor
+from tidegate.core.card_number import contains_card_number
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Problem
 from tidegate.core.ids import Mode
 from tidegate.infra.db import Database, Tx
@@ -58,6 +59,8 @@ async def propose(tx: Tx, proposal: Proposal, *, by: Actor, now: datetime) -> in
     """Bound to the version that was looked at."""
     if not 0 < len(proposal.reason.strip()) <= WHY_CHARS_MAX:
         raise Invalid(Problem("why", f"Say why in at most {WHY_CHARS_MAX} characters; it is kept for ever."))
+    if contains_card_number(proposal.reason):
+        raise Invalid(Problem("why", "This looks like a card number; never write card data here."))
     version = await _version_now(tx, proposal.command, proposal.business_id, proposal.subject)
     if version is None:
         raise Conflict(f"{proposal.subject or proposal.command} {GONE}")
