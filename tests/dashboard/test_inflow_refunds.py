@@ -24,6 +24,14 @@ async def credited(inflows: Inflows) -> str:
     return f"/inflows/{(await inflows.notified(credit(number)))['reference']}"
 
 
+@pytest.fixture
+async def blocked(inflows: Inflows) -> list[str]:
+    """References of one that waits for a decision, and of one that went into a wallet of another currency."""
+    await inflows.set_rate(Currency.EUR, Currency.NGN, "1600")
+    bodies = [credit(await inflows.number(), payeeName=CLOSE), credit(await inflows.number(into=Currency.NGN))]
+    return [(await inflows.notified(body))["reference"] for body in bodies]
+
+
 async def count(admin: Any) -> int:
     return int(await admin.fetchval("SELECT count(*) FROM refund"))
 
@@ -89,19 +97,17 @@ async def test_of_two_approvals_of_what_both_have_seen_one_runs(
 
 
 async def test_what_cannot_be_refunded_is_not_proposed(
-    people: People, shop: Shop, inflows: Inflows, credited: str, admin: Any
+    people: People, shop: Shop, credited: str, blocked: list[str]
 ) -> None:
-    await inflows.set_rate(Currency.EUR, Currency.NGN, "1600")
-    converted = await inflows.notified(credit(await inflows.number(into=Currency.NGN)))
-    held = await inflows.notified(credit(await inflows.number(), payeeName=CLOSE))
     support = await people.person(shop, Role.SUPPORT)
-    token = await support.fields(credited)
-    for one in (held, converted):
-        at = f"/inflows/{one['reference']}"
-        version = await admin.fetchval("SELECT version FROM collection WHERE reference = $1", one["reference"])
-        asked = {**token, "version": str(version), "what": "part", "amount": "999999", "factor": "sandbox"}
-        assert (await support.post(f"{at}/refund", {**asked, "once": at})).status_code in (409, 422), at
-    assert await admin.fetchval("SELECT count(*) FROM approval") == 0
+    sent = {**await support.fields(credited), "what": "part", "factor": "sandbox"}
+    too_much = (credited.rpartition("/")[2], "100.01", 422)
+    for reference, amount, status in (*((one, "1", 409) for one in blocked), too_much):
+        version = await people.admin.fetchval("SELECT version FROM collection WHERE reference = $1", reference)
+        fields = {**sent, "version": str(version), "amount": amount, "once": reference}
+        answer = await support.post(f"/inflows/{reference}/refund", fields)
+        assert (answer.status_code, "has changed" in answer.text) == (status, False), reference
+    assert await people.admin.fetchval("SELECT count(*) FROM approval") == 0
 
 
 async def test_a_request_leaves_the_list_when_its_time_is_over_and_only_approvers_decline(
@@ -153,20 +159,17 @@ async def test_above_the_limit_needs_two(people: People, owner: SignedInPerson, 
 
 
 async def test_held_and_converted_inflows_and_viewers_have_no_form(
-    people: People, owner: SignedInPerson, shop: Shop, inflows: Inflows, credited: str
+    people: People, owner: SignedInPerson, shop: Shop, credited: str, blocked: list[str]
 ) -> None:
-    await inflows.set_rate(Currency.EUR, Currency.NGN, "1600")
-    converted = await inflows.notified(credit(await inflows.number(into=Currency.NGN)))
-    held = await inflows.notified(credit(await inflows.number(), payeeName=CLOSE))
     viewer = await people.person(shop, Role.VIEWER)
-    for person, at in ((owner, f"/inflows/{converted['reference']}"), (owner, f"/inflows/{held['reference']}")):
-        assert f"{at}/refund" not in (await person.get(at)).text
+    for at in (f"/inflows/{reference}" for reference in blocked):
+        assert f"{at}/refund" not in (await owner.get(at)).text
     assert f"{credited}/refund" not in (await viewer.get(credited)).text
-    at = f"/inflows/{converted['reference']}"
+    at = f"/inflows/{blocked[-1]}"
     assert "the operator refunds it" in (await owner.get(at)).text
     fields = {**await owner.fields(at), "factor": "sandbox", "version": "1", "what": "part", "amount": "1"}
     answer = await owner.post(f"{at}/refund", fields)
-    assert (answer.status_code, await count(inflows.admin)) == (409, 0)
+    assert (answer.status_code, await count(people.admin)) == (409, 0)
 
 
 async def test_a_refund_that_failed_is_given_again_from_the_inflow(
