@@ -150,11 +150,14 @@ async def test_the_list_of_payers_pays_and_declines(client: Any, emulated: Runni
         )
     async with httpx.AsyncClient(base_url=page, follow_redirects=True) as browser:
         assert "at-1" in (await browser.get("/")).text
-        await browser.post("/act", data={"reference": "at-1", "do": "pay", "amount": "25000"})
-        await browser.post("/act", data={"reference": "at-2", "do": "pay", "amount": "24000"})
+        await browser.post("/act", data={"reference": "at-1", "do": "pay", "amount": "250.00"})
+        await browser.post("/act", data={"reference": "at-2", "do": "pay", "amount": "240"})
+        for typed in ("1e99", "0.001", "-5", "NaN", "much"):
+            refused = await browser.post("/act", data={"reference": "at-2", "do": "pay", "amount": typed})
+            assert "Write what is transferred like 250.00" in refused.text
         text = (await browser.get("/")).text
-    assert "at-1: bank_transfer, NGN 25000 hundredths, success" in text
-    assert "at-2: bank_transfer, NGN 25000 hundredths, ongoing" in text
+    assert "at-1: bank_transfer, NGN 250.00, success" in text
+    assert "at-2: bank_transfer, NGN 250.00, ongoing" in text
 
 
 @pytest.mark.parametrize(

@@ -406,6 +406,7 @@ async def test_a_rail_that_is_down_is_not_offered_and_comes_back(
 async def test_a_wrong_key_is_no_failure_of_the_payer_and_seen_by_the_doctor(world: PaystackWorld) -> None:
     [finding, _] = await world.rail.check(now=now())
     assert finding.is_well
+    assert "it holds NGN 10,000.00" in finding.what
     world.service.settings.secret_key = "sk_test_another0000"
     with pytest.raises(RailRefused):
         await world.rail.start(world.order(), now=now())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal, InvalidOperation
 from html import escape
 
 from aiohttp import web
@@ -11,6 +12,7 @@ from tidegate.emulator.paystack.model import CARDS, EmulatedPayment
 from tidegate.emulator.paystack.service import PaystackService
 
 PATH = "/checkout"
+_HUNDREDTHS_MAX = 10**15
 
 
 class PaystackPage:
@@ -35,7 +37,7 @@ class PaystackPage:
             for number, (pays, ends) in CARDS.items()
         )
         form = f'<form method="post">{cards}<button name="number" value="">Cancel</button></form>'
-        return page("Emulated Paystack", f"<p>{payment.currency} {payment.amount} hundredths</p>{form}")
+        return page("Emulated Paystack", f"<p>{payment.currency} {_major(payment.amount)}</p>{form}")
 
     async def _pay(self, request: web.Request) -> web.StreamResponse:
         payment = self._payment(request)
@@ -68,7 +70,9 @@ class PaystackPage:
         if form.get("do") == "decline":
             self._service.decline(payment)
         elif payment.channel == "bank_transfer":
-            amount = int(str(form.get("amount") or payment.requested_amount))
+            amount = _hundredths(str(form.get("amount") or _major(payment.requested_amount)))
+            if amount is None:
+                return page("Not an amount", "<p>Write what is transferred like 250.00, and try again.</p>")
             self._service.transfer(payment, amount, sender="Demo Payer", narration=payment.narration)
         else:
             self._service.pay(payment)
@@ -76,15 +80,28 @@ class PaystackPage:
 
 
 def _row(payment: EmulatedPayment) -> str:
-    text = f"{payment.reference}: {payment.channel}, {payment.currency} {payment.amount} hundredths, {payment.status}"
+    text = f"{payment.reference}: {payment.channel}, {payment.currency} {_major(payment.amount)}, {payment.status}"
     if not payment.is_open:
         return f"<li>{escape(text)}</li>"
-    amount = f'<input name="amount" value="{payment.requested_amount}">' if payment.account_number else ""
+    amount = f'<input name="amount" value="{_major(payment.requested_amount)}">' if payment.account_number else ""
     return (
         f'<li>{escape(text)}<form method="post" action="/act"><input type="hidden" name="reference" '
         f'value="{escape(payment.reference)}">{amount}<button name="do" value="pay">Pay</button>'
         '<button name="do" value="decline">Decline</button></form></li>'
     )
+
+
+def _major(hundredths: int) -> str:
+    return f"{Decimal(hundredths).scaleb(-2):f}"
+
+
+def _hundredths(typed: str) -> int | None:
+    """None for what no payer can transfer."""
+    try:
+        amount = Decimal(typed).scaleb(2)
+    except InvalidOperation:
+        return None
+    return int(amount) if amount.is_finite() and 0 < amount <= _HUNDREDTHS_MAX and amount == int(amount) else None
 
 
 def _back(payment: EmulatedPayment) -> str:

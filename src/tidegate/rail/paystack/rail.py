@@ -80,9 +80,9 @@ class PaystackRail:
         advice = "check TIDEGATE_PAYSTACK_SECRET_KEY, and that this machine reaches Paystack"
         try:
             balances = await self._client.get("/balance", list[wire.AccountBalance])
-        except (RailTimeout, RailBusy, RailRefused, NotFound) as error:
+            held = ", ".join(f"{one.currency} {wire.major(one.balance)}" for one in balances)
+        except (RailTimeout, RailBusy, RailRefused, NotFound, wire.PaystackUnreadable) as error:
             return Finding("rail paystack", False, str(error), advice)
-        held = ", ".join(f"{one.currency} {one.balance} hundredths" for one in balances)
         return Finding("rail paystack", True, f"{self._settings.domain} key accepted; it holds {held or 'nothing'}")
 
     async def start(self, attempt: StartAttempt, *, now: datetime) -> AttemptState:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from decimal import Decimal
 from typing import Any, TypeVar
 
 import msgspec
@@ -133,6 +134,11 @@ def money(amount: Hundredths | None, currency: str | None) -> Money:
     if not 0 < minor <= MINOR_MAX:
         raise PaystackUnreadable(f"{amount!r} is not an amount of money")
     return Money(minor, Currency(currency))
+
+
+def major(amount: Hundredths) -> str:
+    """In digits, also of a currency that we do not have."""
+    return f"{Decimal(hundredths(amount)).scaleb(-2):,f}"
 
 
 def moment(text: str | None) -> datetime | None:
