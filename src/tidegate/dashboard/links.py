@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from tidegate.core.errors import Conflict, Invalid, NotFound, Refusal
@@ -12,7 +11,6 @@ from tidegate.core.money import CHECKOUT_OFFERS
 from tidegate.dashboard import equivalent_command
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.db import Tx
-from tidegate.infra.http.read import read
 from tidegate.infra.page.response import Html
 from tidegate.member.permission import Permission
 from tidegate.payment.wire import MethodsTaken
@@ -56,12 +54,11 @@ class LinkDashboard:
 
     async def create(self, visitor: DashboardVisitor) -> Html:
         value = _value_in(visitor)
-        check = partial(
-            wire.problems_with, value=value, business=visitor.business, names=self.names, mode=self.shell.mode,
-            taken=self.taken, now=visitor.now,
-        )  # fmt: skip
         try:
-            terms = wire.terms_from(read(value, wire.CreateLink, check), self.names)
+            terms = wire.read_terms(
+                value, business=visitor.business, names=self.names, mode=self.shell.mode, taken=self.taken,
+                now=visitor.now,
+            )  # fmt: skip
         except Invalid as wrong:
             return await self._list(visitor, wrong)
 
