@@ -61,6 +61,7 @@ from tidegate.payment import temporary_account
 from tidegate.payment.api import PaymentApi
 from tidegate.payment.list_api import PaymentListApi
 from tidegate.payment_link.api import PaymentLinkApi
+from tidegate.payment_link.openings import LinkOpenings
 from tidegate.rail.choice import methods_taken
 from tidegate.refund import event_examples as refund_events
 from tidegate.refund.api import RefundApi
@@ -114,7 +115,9 @@ def build(
     site = _site_pages(settings, documentation, is_sandbox=isinstance(runtime.clock, ShiftedClock))
     health = Health(runtime.db)
     dashboard = _dashboard(runtime)
-    beside = [key_cache.watch, key_uses.keep_writing, recorder.keep_writing, dashboard.shell.db.keep_open]
+    openings = LinkOpenings(runtime.db)
+    written = [key_uses.keep_writing, recorder.keep_writing, openings.keep_writing]
+    beside = [key_cache.watch, *written, dashboard.shell.db.keep_open]
     life = _Life(runtime, key_cache, [watch.run, *beside, *_exchange(runtime, limit, checkout.commands.limit)])
     refused = RefusedNotifications(_limiter(settings, "notifications"), meter)
 
@@ -122,7 +125,7 @@ def build(
         *routes_of(operations, authenticator.authenticate),
         *checkout.routes(),
         *_payer_pages(pages, settings.mode, checkout),
-        *LinkPages(pages, partial(methods_taken, runtime.deps.rails)).routes(),
+        *LinkPages(pages, partial(methods_taken, runtime.deps.rails), openings).routes(),
         *Reports(_limiter(settings, "reports")).routes(),
         *IntakeApi(runtime.deps, runtime.clock, refused, settings.base_url).routes(),
         *health.routes(),

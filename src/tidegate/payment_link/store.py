@@ -75,6 +75,12 @@ async def set_ended(tx: Tx, business_id: str, link_id: str, *, ended_at: datetim
     )
 
 
+async def add_openings(tx: Tx, business_id: str, link_id: str, times: int) -> None:
+    await tx.execute(
+        "UPDATE payment_link SET opened = opened + $3 WHERE business_id = $1 AND id = $2", business_id, link_id, times
+    )
+
+
 async def find_under_way(tx: Tx, business_id: str, link_id: str, *, now: datetime) -> str | None:
     """The pay code of the newest payment of this link that can still be paid."""
     code: str | None = await tx.fetchval(

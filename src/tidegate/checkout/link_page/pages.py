@@ -23,6 +23,7 @@ from tidegate.checkout.page.model import NOTHING_TYPED, ROOT, FormState
 from tidegate.checkout.page.pages import QR_STYLE, CheckoutPages
 from tidegate.core import ids
 from tidegate.core.errors import Conflict, NotFound
+from tidegate.infra.http.operation import Headers
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page.response import File, Html, see_other
 from tidegate.infra.page.router import PageRequest, PageRoute
@@ -30,6 +31,7 @@ from tidegate.merchant.model import Business
 from tidegate.payment.wire import MethodsTaken
 from tidegate.payment_link import commands
 from tidegate.payment_link.commands import NO_LINK, LinkVisit, Opening
+from tidegate.payment_link.openings import LinkOpenings
 
 PATH = f"{LINK_ROOT}/{{linkId}}"
 # Pixels of one module: sharp on paper, and still a small file.
@@ -41,9 +43,12 @@ _QR_HEADERS = [(b"cache-control", b"private, max-age=86400")]
 class LinkPages:
     pages: CheckoutPages
     taken: MethodsTaken
+    openings: LinkOpenings
 
     async def show(self, request: PageRequest) -> Html:
         business, visit = await self._visit(request)
+        if is_opened_by_browser(request.method, request.headers):
+            self.openings.note(business.id, visit.view.link.id)
         if visit.pay_code is not None:
             return self._to_payment(visit.pay_code)
         return self._page(request, business, visit)
@@ -162,6 +167,14 @@ class LinkPages:
             PageRoute("GET", f"{PATH}/poster.pdf", "printLinkPoster", self.poster, read),
         ]
         return [*router.routes(pages), router.nothing_else(f"{LINK_ROOT}/{{rest:path}}")]
+
+
+def is_opened_by_browser(method: str, headers: Headers) -> bool:
+    """Not a page that is fetched ahead of a click, nor by a program that shows no page, such as most that draw previews
+    of links in a chat."""
+    purpose = (headers.one(b"sec-purpose") or headers.one(b"purpose") or "").lower()
+    shows_pages = "text/html" in (headers.one(b"accept") or "")
+    return method == "GET" and shows_pages and not purpose.startswith(("prefetch", "preview"))
 
 
 def _layout(page: LinkPageModel, *, is_test: bool) -> Layout:
