@@ -12,8 +12,9 @@ from urllib.parse import urlencode
 
 from tidegate.core.errors import Invalid, Problem
 from tidegate.core.method import Method, MethodNames
-from tidegate.core.money import CHECKOUT_OFFERS, Currency
+from tidegate.core.money import CHECKOUT_OFFERS, Currency, Money
 from tidegate.dashboard import equivalent_command
+from tidegate.dashboard.format import amount
 from tidegate.dashboard.payment_page import METHOD_WORDS
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.db import Tx
@@ -90,11 +91,15 @@ class NewLinkPages:
         )  # fmt: skip
 
     def _second(self, visitor: DashboardVisitor, draft: Draft, wrong: Invalid | None = None) -> Html:
-        value = _value_of(draft, self.names)
+        """The first step has no problems."""
+        value, currency = _value_of(draft, self.names), Currency(draft["currency"])
+        asked = f"an amount of {currency} that the customer chooses"
+        if "amount" in value:
+            asked = amount(Money.of_major(value["amount"], currency))
         return self._page(
             visitor, "link_new_rest.html", draft, wrong, rules=list(FieldRule),
             carried={name: draft[name] for name in draft if name in FIRST_STEP},
-            methods=[(method.value, METHOD_WORDS[method]) for method in self.taken(Currency(draft["currency"]))],
+            methods=[(method.value, METHOD_WORDS[method]) for method in self.taken(currency)], asked=asked,
             is_once=value["kind"] == LinkKind.ONE_OFF,
             code=equivalent_command.create_link(self.shell.site.base_url, value),
         )  # fmt: skip
