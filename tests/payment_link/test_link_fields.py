@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import csv
+import io
+
 import httpx
 import pytest
 
 from build import Shop
 from payment_link.link_calls import get, look, make, pay_code_of, send, submit
+
+
+async def exported(shop: Shop) -> list[dict[str, str]]:
+    headers = {"api-key": shop.secret_key, "accept": "text/csv"}
+    answer = await shop.client.get("/checkout/payments", headers=headers)
+    return list(csv.DictReader(io.StringIO(answer.text.removeprefix("\ufeff"))))
 
 
 async def test_the_page_offers_the_methods_of_the_link_in_their_order(
@@ -29,6 +38,8 @@ async def test_what_the_link_asks_for_is_kept_with_the_payment(shop: Shop, payer
     record = (await shop.verify(code)).json()["data"]
     assert record["customer"]["phoneNumber"] == "+234 803 123 4567"
     assert record["metadata"] == {"description": "Workshop ticket", "note": "XL, blue"}
+    [row] = await exported(shop)
+    assert (row["customerPhoneNumber"], row["note"]) == ("'+234 803 123 4567", "XL, blue")
 
 
 async def test_what_is_optional_may_be_left_empty(shop: Shop, payer_client: httpx.AsyncClient) -> None:
@@ -37,6 +48,7 @@ async def test_what_is_optional_may_be_left_empty(shop: Shop, payer_client: http
     assert "Your phone number (optional)" in page.text
     assert "Note (optional)" in page.text
     record = (await shop.verify(pay_code_of(await send(page, phone=" ", note="")))).json()["data"]
+    assert [row["note"] for row in await exported(shop)] == [""]
     assert record["customer"]["phoneNumber"] == ""
     assert record["metadata"] == {"description": "Workshop ticket"}
 
