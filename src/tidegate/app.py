@@ -116,16 +116,15 @@ def build(
     health = Health(runtime.db)
     dashboard = _dashboard(runtime)
     openings = LinkOpenings(runtime.db)
-    written = [key_uses.keep_writing, recorder.keep_writing, openings.keep_writing]
-    beside = [key_cache.watch, *written, dashboard.shell.db.keep_open]
-    life = _Life(runtime, key_cache, [watch.run, *beside, *_exchange(runtime, limit, checkout.commands.limit)])
+    beside = [key_cache.watch, key_uses.keep_writing, recorder.keep_writing, openings.keep_writing]
+    beside += [watch.run, dashboard.shell.db.keep_open, *_exchange(runtime, limit, checkout.commands.limit)]
+    life = _Life(runtime, key_cache, beside)
     refused = RefusedNotifications(_limiter(settings, "notifications"), meter)
 
     routes: list[Route] = [
         *routes_of(operations, authenticator.authenticate),
         *checkout.routes(),
-        *_payer_pages(pages, settings.mode, checkout),
-        *LinkPages(pages, partial(methods_taken, runtime.deps.rails), openings).routes(),
+        *_payer_pages(runtime, pages, checkout, openings),
         *Reports(_limiter(settings, "reports")).routes(),
         *IntakeApi(runtime.deps, runtime.clock, refused, settings.base_url).routes(),
         *health.routes(),
@@ -152,7 +151,7 @@ def build(
 
 
 def docs_of(operations: Sequence[Operation], base_url: str, names: MethodNames) -> DocsSite:
-    return DocsSite(document_of(operations, base_url, names), operations, EVENTS)
+    return DocsSite(document_of(operations, base_url, names), operations, EVENTS, names)
 
 
 def _site_pages(settings: Settings, documentation: DocsSite | None, *, is_sandbox: bool) -> SitePages:
@@ -182,9 +181,11 @@ def _exchange(runtime: Runtime, limit: RateLimit, payers: PayerLimit) -> list[Ca
     return [exchange.keep_telling, exchange.keep_listening]
 
 
-def _payer_pages(pages: CheckoutPages, mode: Mode, checkout: CheckoutApi) -> list[Route]:
-    """By themselves, and in a frame."""
-    return [*pages.routes(), *EmbedPages(pages, mode).routes(checkout.routes())]
+def _payer_pages(runtime: Runtime, pages: CheckoutPages, checkout: CheckoutApi, openings: LinkOpenings) -> list[Route]:
+    """By themselves, in a frame, and by a payment link."""
+    taken = partial(methods_taken, runtime.deps.rails)
+    embedded = EmbedPages(pages, runtime.settings.mode).routes(checkout.routes())
+    return [*pages.routes(), *embedded, *LinkPages(pages, taken, openings).routes()]
 
 
 def _front_page(

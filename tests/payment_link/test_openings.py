@@ -45,7 +45,7 @@ async def test_what_opens_no_page_is_not_counted(shop: Shop, payer_client: httpx
     await payer_client.get(path_in(opened), headers=BROWSER)
 
     async def counted() -> bool:
-        return (await get(shop, opened))["timesOpened"] == 1
+        return bool((await get(shop, opened))["timesOpened"] == 1)
 
     await until(counted)
     assert (await get(shop, link))["timesOpened"] == 0

@@ -1502,7 +1502,7 @@ export interface WalletRecord {
   currency: Currency;
   /** Number of the wallet, shown on statements. */
   walletNumber: string;
-  /** What can be refunded or paid out now. */
+  /** What can be refunded now. */
   availableBalance: number;
   /** Available and locked together. */
   ledgerBalance: number;

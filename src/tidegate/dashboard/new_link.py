@@ -36,7 +36,7 @@ _NUMBERS = ("amount", "amountMin", "amountMax", "paymentsMax")
 # Less than an address may have: the rest of it is ours.
 _ADDRESS_BYTES_MAX = 7_000
 # What is typed into the form, by name. Empty fields are left out.
-Draft = Mapping[str, str]
+LinkDraft = Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class NewLinkPages:
 
         return await self.shell.once(visitor, act)
 
-    def _terms(self, visitor: DashboardVisitor, draft: Draft) -> LinkTerms:
+    def _terms(self, visitor: DashboardVisitor, draft: LinkDraft) -> LinkTerms:
         value = _value_of(draft, self.names)
         try:
             return wire.read_terms(
@@ -83,14 +83,14 @@ class NewLinkPages:
         except Invalid as wrong:
             raise Invalid(*(_named_as_here(one, value) for one in wrong.problems)) from None
 
-    def _first(self, visitor: DashboardVisitor, draft: Draft, wrong: Invalid | None = None) -> Html:
+    def _first(self, visitor: DashboardVisitor, draft: LinkDraft, wrong: Invalid | None = None) -> Html:
         return self._page(
             visitor, "link_new.html", draft, wrong,
             carried={name: draft[name] for name in draft if name in SECOND_STEP},
             currencies=[currency.value for currency in CHECKOUT_OFFERS if self.taken(currency)],
         )  # fmt: skip
 
-    def _second(self, visitor: DashboardVisitor, draft: Draft, wrong: Invalid | None = None) -> Html:
+    def _second(self, visitor: DashboardVisitor, draft: LinkDraft, wrong: Invalid | None = None) -> Html:
         """The first step has no problems."""
         value, currency = _value_of(draft, self.names), Currency(draft["currency"])
         asked = f"an amount of {currency} that the customer chooses"
@@ -105,7 +105,7 @@ class NewLinkPages:
         )  # fmt: skip
 
     def _page(
-        self, visitor: DashboardVisitor, template: str, draft: Draft, wrong: Invalid | None, **facts: Any
+        self, visitor: DashboardVisitor, template: str, draft: LinkDraft, wrong: Invalid | None, **facts: Any
     ) -> Html:
         return self.shell.page(
             visitor, template, title="New payment link", section="Payment links", wrong=wrong,
@@ -120,11 +120,11 @@ class NewLinkPages:
         ]
 
 
-def _draft_in(given: Mapping[str, str]) -> Draft:
+def _draft_in(given: Mapping[str, str]) -> LinkDraft:
     return {name: text for name in (*FIRST_STEP, *SECOND_STEP) if (text := given.get(name, "").strip())}
 
 
-def _query_of(draft: Draft) -> str:
+def _query_of(draft: LinkDraft) -> str:
     """The first step's fields come first; of the second's, what no address has room for is left out."""
     kept = dict(draft)
     while len(query := urlencode(kept)) > _ADDRESS_BYTES_MAX:
@@ -132,7 +132,7 @@ def _query_of(draft: Draft) -> str:
     return query
 
 
-def _value_of(draft: Draft, names: MethodNames) -> dict[str, Any]:
+def _value_of(draft: LinkDraft, names: MethodNames) -> dict[str, Any]:
     """As the API takes it. A number that is none stays text, and is refused by its name."""
     value: dict[str, Any] = {"name": "", "currency": "", "kind": draft.get("kind", LinkKind.REUSABLE.value)}
     value |= {name: draft[name] for name in _TEXTS if name in draft}

@@ -841,7 +841,7 @@ CREATE TABLE wallet (
     CONSTRAINT wallet_locks_no_less_than_nothing CHECK (locked_minor >= 0)
 );
 COMMENT ON TABLE wallet IS 'What we owe a merchant, a row per currency; written only by the functions below.';
-COMMENT ON COLUMN wallet.balance_minor IS 'What can be refunded or paid out now: the sum of the entries on account wallet.';
+COMMENT ON COLUMN wallet.balance_minor IS 'What can be refunded now: the sum of the entries on account wallet.';
 COMMENT ON COLUMN wallet.locked_minor IS 'What is on its way out, or held: the sum of the entries on the accounts refunds and disputes.';
 COMMENT ON COLUMN wallet.booked_until IS 'The earliest time of the next journal: the time of the newest one, or the end of a period whose statement was read.';
 COMMENT ON COLUMN wallet.last_journal IS 'The number of the newest journal that moved it; the next one has a larger number.';

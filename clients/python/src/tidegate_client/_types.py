@@ -1467,7 +1467,7 @@ class WalletRecord(Model, kw_only=True):
     wallet_number: str
     """Number of the wallet, shown on statements."""
     available_balance: Decimal
-    """What can be refunded or paid out now."""
+    """What can be refunded now."""
     ledger_balance: Decimal
     """Available and locked together."""
     locked_balance: Decimal
