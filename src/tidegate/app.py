@@ -110,7 +110,6 @@ def build(
     watch = _watch(runtime)
     checkout = _checkout(runtime, key_cache, watch)
     operations = operations_of(runtime, checkout)
-    pages = CheckoutPages(checkout.commands, PublicUrl(settings.base_url), lambda: runtime.secret, _panel(runtime))
     documentation = docs_of(operations, settings.base_url, runtime.deps.names) if settings.has_docs else None
     site = _site_pages(settings, documentation, is_sandbox=isinstance(runtime.clock, ShiftedClock))
     health = Health(runtime.db)
@@ -124,7 +123,7 @@ def build(
     routes: list[Route] = [
         *routes_of(operations, authenticator.authenticate),
         *checkout.routes(),
-        *_payer_pages(runtime, pages, checkout, openings),
+        *_payer_pages(runtime, checkout, openings),
         *Reports(_limiter(settings, "reports")).routes(),
         *IntakeApi(runtime.deps, runtime.clock, refused, settings.base_url).routes(),
         *health.routes(),
@@ -181,10 +180,11 @@ def _exchange(runtime: Runtime, limit: RateLimit, payers: PayerLimit) -> list[Ca
     return [exchange.keep_telling, exchange.keep_listening]
 
 
-def _payer_pages(runtime: Runtime, pages: CheckoutPages, checkout: CheckoutApi, openings: LinkOpenings) -> list[Route]:
+def _payer_pages(runtime: Runtime, checkout: CheckoutApi, openings: LinkOpenings) -> list[Route]:
     """By themselves, in a frame, and by a payment link."""
-    taken = partial(methods_taken, runtime.deps.rails)
-    embedded = EmbedPages(pages, runtime.settings.mode).routes(checkout.routes())
+    settings, taken = runtime.settings, partial(methods_taken, runtime.deps.rails)
+    pages = CheckoutPages(checkout.commands, PublicUrl(settings.base_url), lambda: runtime.secret, _panel(runtime))
+    embedded = EmbedPages(pages, settings.mode).routes(checkout.routes())
     return [*pages.routes(), *embedded, *LinkPages(pages, taken, openings).routes()]
 
 
