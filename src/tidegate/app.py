@@ -61,6 +61,7 @@ from tidegate.payment import temporary_account
 from tidegate.payment.api import PaymentApi
 from tidegate.payment.list_api import PaymentListApi
 from tidegate.payment_link.api import PaymentLinkApi
+from tidegate.payment_link.openings import LinkOpenings
 from tidegate.rail.choice import methods_taken
 from tidegate.refund import event_examples as refund_events
 from tidegate.refund.api import RefundApi
@@ -109,20 +110,20 @@ def build(
     watch = _watch(runtime)
     checkout = _checkout(runtime, key_cache, watch)
     operations = operations_of(runtime, checkout)
-    pages = CheckoutPages(checkout.commands, PublicUrl(settings.base_url), lambda: runtime.secret, _panel(runtime))
     documentation = docs_of(operations, settings.base_url, runtime.deps.names) if settings.has_docs else None
     site = _site_pages(settings, documentation, is_sandbox=isinstance(runtime.clock, ShiftedClock))
     health = Health(runtime.db)
     dashboard = _dashboard(runtime)
-    beside = [key_cache.watch, key_uses.keep_writing, recorder.keep_writing, dashboard.shell.db.keep_open]
-    life = _Life(runtime, key_cache, [watch.run, *beside, *_exchange(runtime, limit, checkout.commands.limit)])
+    openings = LinkOpenings(runtime.db)
+    beside = [key_cache.watch, key_uses.keep_writing, recorder.keep_writing, openings.keep_writing]
+    beside += [watch.run, dashboard.shell.db.keep_open, *_exchange(runtime, limit, checkout.commands.limit)]
+    life = _Life(runtime, key_cache, beside)
     refused = RefusedNotifications(_limiter(settings, "notifications"), meter)
 
     routes: list[Route] = [
         *routes_of(operations, authenticator.authenticate),
         *checkout.routes(),
-        *_payer_pages(pages, settings.mode, checkout),
-        *LinkPages(pages, partial(methods_taken, runtime.deps.rails)).routes(),
+        *_payer_pages(runtime, checkout, openings),
         *Reports(_limiter(settings, "reports")).routes(),
         *IntakeApi(runtime.deps, runtime.clock, refused, settings.base_url).routes(),
         *health.routes(),
@@ -149,7 +150,7 @@ def build(
 
 
 def docs_of(operations: Sequence[Operation], base_url: str, names: MethodNames) -> DocsSite:
-    return DocsSite(document_of(operations, base_url, names), operations, EVENTS)
+    return DocsSite(document_of(operations, base_url, names), operations, EVENTS, names)
 
 
 def _site_pages(settings: Settings, documentation: DocsSite | None, *, is_sandbox: bool) -> SitePages:
@@ -179,9 +180,12 @@ def _exchange(runtime: Runtime, limit: RateLimit, payers: PayerLimit) -> list[Ca
     return [exchange.keep_telling, exchange.keep_listening]
 
 
-def _payer_pages(pages: CheckoutPages, mode: Mode, checkout: CheckoutApi) -> list[Route]:
-    """By themselves, and in a frame."""
-    return [*pages.routes(), *EmbedPages(pages, mode).routes(checkout.routes())]
+def _payer_pages(runtime: Runtime, checkout: CheckoutApi, openings: LinkOpenings) -> list[Route]:
+    """By themselves, in a frame, and by a payment link."""
+    settings, taken = runtime.settings, partial(methods_taken, runtime.deps.rails)
+    pages = CheckoutPages(checkout.commands, PublicUrl(settings.base_url), lambda: runtime.secret, _panel(runtime))
+    embedded = EmbedPages(pages, settings.mode).routes(checkout.routes())
+    return [*pages.routes(), *embedded, *LinkPages(pages, taken, openings).routes()]
 
 
 def _front_page(

@@ -195,7 +195,7 @@ def test_a_broken_logo_is_left_out_and_the_log_says_so(logo: bytes) -> None:
         drawn = receipt_pdf(replace(ENGLISH, logo=logo))
     assert drawn == receipt_pdf(ENGLISH)
     assert [(line["event"], line["merchant"]) for line in lines] == [
-        ("receipt without logo: the image is broken", ENGLISH.merchant)
+        ("made without logo: the image is broken", ENGLISH.merchant)
     ]
 
 

@@ -15,7 +15,7 @@ async def make_one_of_each(owner: SignedInPerson, paid: Checkout, inflows: Inflo
     admin = inflows.admin
     at = f"/payments/{paid.pay_code}"
     refund = await owner.send(f"{at}/refund", at=at, what="part", amount="1")
-    link = await owner.send("/links", at="/links", name="Ticket", kind="reusable", currency="NGN", amount="100")
+    link = await owner.make_link()
     await owner.send("/webhooks/endpoints", at="/webhooks", url="https://a.example/")
     endpoint = await admin.fetchval("SELECT id FROM webhook_endpoint")
     tested = await owner.send(f"/webhooks/endpoints/{endpoint}/test", at="/webhooks")

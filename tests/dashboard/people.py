@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import httpx
 
@@ -54,6 +54,11 @@ class SignedInPerson:
 
     async def post(self, below: str, fields: dict[str, str]) -> httpx.Response:
         return await self.client.post(self.path(below), data=fields)
+
+    async def make_link(self, **changes: str) -> httpx.Response:
+        """By the second step of its form."""
+        first = {"name": "Ticket", "kind": "reusable", "currency": "NGN", "amount": "100"}
+        return await self.send("/links/new", at=f"/links/new?step=2&{urlencode(first)}", **{**first, **changes})
 
     async def send(self, below: str, *, at: str = "", **fields: str) -> httpx.Response:
         """From the page `at`, with a factor shown where the sandbox asks for one."""

@@ -78,7 +78,7 @@ async def test_ids_of_another_business_are_not_there(
     assert (await checkout.charge(card())).status_code == 200
     at = f"/payments/{checkout.pay_code}"
     refund = (await owner.send(f"{at}/refund", at=at, what="part", amount="1")).headers["location"].rpartition("/")[2]
-    made = await owner.send("/links", at="/links", name="Ticket", kind="reusable", currency="NGN", amount="100")
+    made = await owner.make_link()
     link = made.headers["location"].rpartition("/")[2]
     assert (await owner.send("/webhooks/endpoints", at="/webhooks", url="https://a.example/")).status_code == 200
     endpoint = await people.admin.fetchval("SELECT id FROM webhook_endpoint")

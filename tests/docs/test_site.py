@@ -19,7 +19,7 @@ import pytest
 from browser import chromium
 from tidegate.app import EVENTS, document_of, operations_of
 from tidegate.core.errors import Refusal
-from tidegate.core.method import MethodNames
+from tidegate.core.method import Method, MethodNames
 from tidegate.core.money import CHECKOUT_OFFERS
 from tidegate.docs import export, search
 from tidegate.docs.markdown import Document, front_matter
@@ -250,6 +250,13 @@ def test_an_address_of_nothing_suggests_nothing() -> None:
         ("subscription", "/docs/guides/what-tidegate-does-not-do"),
         ("recurring", "/docs/guides/what-tidegate-does-not-do"),
         ("payout", "/docs/guides/what-tidegate-does-not-do"),
+        ("split", "/docs/guides/what-tidegate-does-not-do"),
+        ("marketplace", "/docs/guides/what-tidegate-does-not-do"),
+        ("capture", "/docs/guides/what-tidegate-does-not-do"),
+        ("preauth", "/docs/guides/what-tidegate-does-not-do"),
+        ("pre-auth", "/docs/guides/what-tidegate-does-not-do"),
+        ("firewall", "/docs/guides/what-tidegate-does-not-do"),
+        ("ip addresses", "/docs/guides/what-tidegate-does-not-do"),
         ("ip whitelist", "/docs/start/keys-and-modes"),
         ("allowlist", "/docs/start/keys-and-modes"),
         ("sandbox keys", "/docs/start/keys-and-modes"),
@@ -350,6 +357,19 @@ async def test_style_and_script_are_small_and_load_nothing() -> None:
     assert "@import" not in style
     assert len(gzip.compress(style.encode())) <= CSS_BYTES_MAX
     assert sum([len(gzip.compress((await get(src)).content)) for src in scripts]) <= SCRIPT_BYTES_MAX
+
+
+@pytest.mark.parametrize("names", [MethodNames(), MethodNames(ussd="dialPay")], ids=["usual", "set by the operator"])
+def test_guides_call_ussd_as_the_operator_does(names: MethodNames) -> None:
+    docs = DocsSite(document_of(OPERATIONS, BASE_URL, names), OPERATIONS, EVENTS, names)
+    pages = {head.path: docs.markdown(head.path) for head in docs.heads if head.path != "/docs/changelog"}
+    said = {path for path, text in pages.items() if names.in_record(Method.USSD) in text.lower()}
+    assert {"/docs/guides/accept-a-payment", "/docs/guides/your-own-page", "/docs/reference/glossary"} <= said
+    usual = MethodNames().in_record(Method.USSD)
+    assert names == MethodNames() or [path for path, text in pages.items() if usual in text.lower()] == []
+    assert [path for path, text in pages.items() if "{{ ussd" in text] == []
+    query = names.in_request(Method.USSD)
+    assert search.found(query, docs.index)[0].path == "/docs/guides/accept-a-payment#methods-by-currency"
 
 
 async def test_it_works_below_a_folder_of_a_proxy() -> None:

@@ -99,7 +99,7 @@ DASHBOARD_FORMS = {
     "/{business}/settings/limits": ("limit-NGN",),
     "/{business}/keys": ("name", "addresses", "days", "once"),
     "/{business}/keys/{key}": ("what", "overlap"),
-    "/{business}/links": ("name", "amount", "endsAt", "successMessage", "redirectUrl"),
+    "/{business}/links/new": ("name", "amount", "noteLabel", "endsAt", "successMessage", "redirectUrl"),
     "/{business}/links/{link}": ("what",),
     "/{business}/branding": ("name", "accent", "support_email", "support_phone"),
     "/{business}/sandbox/advance": ("by",),
@@ -356,13 +356,13 @@ async def test_a_form_of_the_start_page_costs_no_more_than_twice(caller: Caller)
 
 
 async def test_the_form_of_a_payment_link_costs_no_more_than_twice(caller: Caller) -> None:
-    order = {"name": "Ticket", "currency": "NGN", "amountMin": 1}
+    order = {"name": "Ticket", "currency": "NGN", "amountMin": 1, "askPhoneNumber": "optional", "askNote": "optional"}
     made = await caller.shop.client.post("/checkout/payment-links", json=order, headers=caller.shop.create_headers)
     path = f"/link/{made.json()['data']['id']}"
     _, page, _ = await caller.call("GET", path, headers={"cookie": caller.cookie})
     token = re.findall(r'name="token" value="([^"]+)"', page.decode())[0]
     headers = {"content-type": "application/x-www-form-urlencoded", "cookie": caller.cookie}
-    for name in ("name", "email", "amount", "once", "unknown"):
+    for name in ("name", "email", "amount", "phone", "note", "once", "unknown"):
         for what in HARD_TO_CHECK:
             before = f"token={token}&{name}="
 

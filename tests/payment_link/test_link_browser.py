@@ -32,14 +32,17 @@ async def made(shop: Shop, **changes: Any) -> dict[str, Any]:
 async def test_every_page_of_a_link_in_both_themes_on_a_phone_and_a_desk(
     browser: Browser, owner: SignedInPerson, shop: Shop, base_url: str
 ) -> None:
-    fixed = await made(shop)
-    chosen = await made(shop, amount=None, amountMin=100)
+    asked = {"askPhoneNumber": "required", "askNote": "optional", "noteLabel": "T-shirt size"}
+    fixed = await made(shop, **asked, paymentMethods=["card", "bank_transfer"])
+    chosen = await made(shop, amount=None, amountMin=100, **{**asked, "noteLabel": None})
     ended = await made(shop)
     await shop.client.post(f"/checkout/payment-links/{ended['id']}/end", headers={"api-key": shop.secret_key})
     paths = {
         "list": owner.path("/links"), "one": owner.path(f"/links/{fixed['id']}"), "payer": f"/link/{fixed['id']}",
         "payers-amount": f"/link/{chosen['id']}", "arabic": f"/link/{chosen['id']}?lang=ar",
-        "closed": f"/link/{ended['id']}",
+        "closed": f"/link/{ended['id']}", "new": owner.path("/links/new"),
+        "new-rest": owner.path("/links/new?step=2&name=Workshop+ticket&currency=NGN&amount=2500"),
+        "new-wrong": owner.path("/links/new?step=2&name=Workshop+ticket&currency=NGN&amount=2.5&amountMin=x"),
     }  # fmt: skip
     context = await open_context(browser, base_url=base_url)
     session = owner.client.cookies["tidegate-session"]
@@ -47,7 +50,7 @@ async def test_every_page_of_a_link_in_both_themes_on_a_phone_and_a_desk(
     page = await context.new_page()
     problems: list[str] = []
     for name, path in paths.items():
-        status = 410 if name == "closed" else 200
+        status = {"closed": 410, "new-wrong": 422}.get(name, 200)
         problems += await look_at(page, path, f"link-{name}", VIEWS[:4], status=status)
     assert problems == []
 
@@ -70,4 +73,38 @@ async def test_a_payer_goes_from_the_link_to_the_checkout(
     await page.get_by_role("button", name="Go on to pay").click()
     await page.wait_for_url("**/pay/**")
     await expect(page.get_by_text("Workshop ticket for the whole family").first).to_be_visible()
+    await context.close()
+
+
+@pytest.mark.parametrize("has_script", [True, False])
+async def test_a_merchant_makes_a_link_in_two_steps_and_goes_back_between(
+    browser: Browser, owner: SignedInPerson, base_url: str, has_script: bool
+) -> None:
+    context = await open_context(browser, base_url=base_url, java_script_enabled=has_script)
+    session = owner.client.cookies["tidegate-session"]
+    await context.add_cookies([{"name": "tidegate-session", "value": session, "url": base_url}])
+    page = await context.new_page()
+    await page.goto(owner.path("/links"))
+    await page.get_by_role("link", name="New payment link").click()
+    await page.get_by_label("What is paid for").fill("Workshop ticket")
+    await page.get_by_label("Once, by one customer").check()
+    await page.get_by_label("Amount whole").fill("2500")
+    await page.get_by_role("button", name="Next", exact=True).click()
+    await page.get_by_label("Only those marked here").check()
+    await page.get_by_label("A note").select_option("required")
+    await page.get_by_label("What the note is called").fill("T-shirt size")
+    await page.get_by_role("button", name="Back").click()
+    await expect(page.get_by_text("Step 1 of 2")).to_be_visible()
+    assert await page.get_by_label("Once, by one customer").is_checked()
+    await page.get_by_label("Amount whole").fill("3000")
+    await page.get_by_role("button", name="Next", exact=True).click()
+    assert await page.get_by_label("What the note is called").input_value() == "T-shirt size"
+    await page.get_by_role("button", name="Make the link").click()
+    await expect(page.get_by_role("alert").get_by_text("Choose at least one way to pay")).to_be_visible()
+    await page.get_by_label("Card").check()
+    await page.get_by_role("button", name="Make the link").click()
+    await page.wait_for_url("**/links/pl_*")
+    terms = page.get_by_label("Terms")
+    for words in ("3,000.00", "Once", "Card", "T-shirt size (required)"):
+        await expect(terms.get_by_text(words).first).to_be_visible()
     await context.close()

@@ -9,54 +9,11 @@ import httpx
 import pytest
 
 from build import Shop
-from checkout.plain_browser import Sheet, open_page
+from checkout.plain_browser import open_page
 from conftest import MakeShop
 from payment.refusal import assert_each_refused, assert_refused, assert_says_no
+from payment_link.link_calls import PATH, PAYER, TICKET, call, get, look, make, path_in, pay_code_of, send, submit
 from tidegate.infra.db import Database
-
-PATH = "/checkout/payment-links"
-TICKET: dict[str, Any] = {"name": "Workshop ticket", "currency": "NGN", "amount": 2500}
-PAYER = {"name": "Bola Ade", "email": "bola@example.com"}
-
-
-async def call(shop: Shop, method: str, path: str = "", body: Any = None, **query: Any) -> httpx.Response:
-    headers = {"api-key": shop.secret_key}
-    return await shop.client.request(method, PATH + path, json=body, params=query, headers=headers)
-
-
-async def make(shop: Shop, **changes: Any) -> dict[str, Any]:
-    fields = {name: value for name, value in {**TICKET, **changes}.items() if value is not ...}
-    answer = await call(shop, "POST", body=fields)
-    assert answer.status_code == 201, answer.text
-    data: dict[str, Any] = answer.json()["data"]
-    return data
-
-
-async def get(shop: Shop, link: dict[str, Any]) -> dict[str, Any]:
-    data: dict[str, Any] = (await call(shop, "GET", f"/{link['id']}")).json()["data"]
-    return data
-
-
-async def submit(client: httpx.AsyncClient, link: dict[str, Any], **fields: str) -> Sheet:
-    return await send(await look(client, link), **fields)
-
-
-async def send(page: Sheet, **fields: str) -> Sheet:
-    return await page.send("", {"once": page.forms[0].fields["once"]}, **{**PAYER, **fields})
-
-
-async def look(client: httpx.AsyncClient, link: dict[str, Any]) -> Sheet:
-    return await open_page(client, path_in(link), follow_redirects=True)
-
-
-def path_in(link: dict[str, Any]) -> str:
-    return f"/link/{link['id']}"
-
-
-def pay_code_of(sheet: Sheet) -> str:
-    assert sheet.path.startswith("/pay/"), sheet.text
-    return sheet.path.removeprefix("/pay/")
-
 
 # By the merchant.
 
@@ -107,10 +64,11 @@ async def test_a_link_is_ended_and_reopened(shop: Shop, payer_client: httpx.Asyn
 
 
 async def test_a_duplicate_has_the_same_terms_and_another_address(shop: Shop) -> None:
-    link = await make(shop, successMessage="Thanks")
+    chosen = {"paymentMethods": ["card"], "askPhoneNumber": "required", "askNote": "optional", "noteLabel": "Size"}
+    link = await make(shop, successMessage="Thanks", **chosen)
     await call(shop, "POST", f"/{link['id']}/end")
     copy = (await call(shop, "POST", f"/{link['id']}/duplicate")).json()["data"]
-    own = ("id", "link", "qrSvg", "qrPng", "createdAt")
+    own = ("id", "link", "qrSvg", "qrPng", "poster", "createdAt")
     assert {name: copy[name] for name in copy if name not in own} == {
         name: link[name] for name in link if name not in own
     }
@@ -133,17 +91,28 @@ async def test_a_bad_link_is_refused_and_named(shop: Shop, admin: Any) -> None:
         ("amountMax", {"amount": ..., "amountMax": 100_000_001}), ("endsAt", {"endsAt": "2020-01-01"}),
         ("endsAt", {"endsAt": "soon"}), ("paymentsMax", {"paymentsMax": 0}), ("paymentsMax", {"paymentsMax": 10_001}),
         ("paymentsMax", {"kind": "one_off", "paymentsMax": 2}), ("redirectUrl", {"redirectUrl": "javascript:x"}),
-        ("paymentMethods[0]", {"paymentMethods": ["mobile_money"]}), ("successMessage", {"successMessage": "x" * 5001}),
+        ("successMessage", {"successMessage": "x" * 5001}),
+        ("paymentMethods", {"paymentMethods": []}), ("paymentMethods", {"paymentMethods": "card"}),
+        ("paymentMethods[0]", {"paymentMethods": ["cheque"]}),
+        ("paymentMethods[1]", {"paymentMethods": ["card", "CARD"]}),
+        ("paymentMethods[2]", {"paymentMethods": ["payattitude", "card", "payAttitude"]}),
+        ("askPhoneNumber", {"askPhoneNumber": "sometimes"}), ("askPhoneNumber", {"askPhoneNumber": True}),
+        ("askNote", {"askNote": ""}), ("askNote", {"askNote": {"label": "Size"}}),
+        ("noteLabel", {"noteLabel": "Size"}), ("noteLabel", {"askNote": "optional", "noteLabel": ""}),
+        ("noteLabel", {"askNote": "optional", "noteLabel": "x" * 61}),
+        ("noteLabel", {"askNote": "optional", "noteLabel": "\u202eeziS"}),
     ]  # fmt: skip
     rows = [
         (
             f"{field} {changes}",
             call(shop, "POST", body={k: v for k, v in {**TICKET, **changes}.items() if v is not ...}),
-            (422, "METHOD_NOT_SUPPORTED_FOR_CURRENCY" if "[" in field else "VALIDATION_FAILED", field),
+            (422, "VALIDATION_FAILED", field),
         )
         for field, changes in bad
     ]
     await assert_each_refused(admin, rows)
+    other = call(shop, "POST", body={**TICKET, "paymentMethods": ["card", "mobile_money"]})
+    await assert_refused(admin, other, 422, "METHOD_NOT_SUPPORTED_FOR_CURRENCY", field="paymentMethods[1]")
     card = call(shop, "POST", body={**TICKET, "name": "4111 1111 1111 1111"})
     await assert_refused(admin, card, 422, "CARD_DATA_NOT_ALLOWED", field="name")
 
@@ -235,8 +204,8 @@ async def test_wrong_details_are_said_at_their_field(
 
 async def test_text_of_merchant_and_payer_is_no_markup(shop: Shop, payer_client: httpx.AsyncClient) -> None:
     hostile = "<script>alert(1)</script>"
-    link = await make(shop, name=hostile)
-    sheet = await submit(payer_client, link, name=hostile, email="x")
+    link = await make(shop, name=hostile, askNote="optional", noteLabel=hostile)
+    sheet = await submit(payer_client, link, name=hostile, email="x", note=hostile)
     assert "<script>alert" not in sheet.answer.text
     assert "&lt;script&gt;alert" in sheet.answer.text
 

@@ -839,6 +839,8 @@ export interface FeesQuoted {
   feeOnRefund: FeeOnRefund;
 }
 
+export type FieldRule = "optional" | "required" | (string & {});
+
 export interface FurtherDetails {
   /** Empty where the country has no IBAN. */
   iban: string;
@@ -875,6 +877,8 @@ export interface LinkRecord {
   qrSvg: string;
   /** The same as PNG. */
   qrPng: string;
+  /** Address of a poster to print, as PDF: your name and logo, the amount, the QR code. */
+  poster: string;
   /** ISO 4217 code of the currency. */
   currency: Currency;
   /** The fixed amount; null where the customer chooses it. */
@@ -887,12 +891,20 @@ export interface LinkRecord {
   feeBearer: FeeBearer;
   /** Methods offered; null for all of the currency. */
   paymentMethods: Array<PaymentMethod> | null;
+  /** Whether the page asks for a phone number; null where it does not. */
+  askPhoneNumber: FieldRule | null;
+  /** Whether the page asks for a note; null where it does not. */
+  askNote: FieldRule | null;
+  /** What the page calls the note; null for `Note`. */
+  noteLabel: string | null;
   /** Your text shown after a success; null without. */
   successMessage: string | null;
   /** Where the customer returns to; null without. */
   redirectUrl: string | null;
   /** How often it may be paid; null without limit. */
   paymentsMax: number | null;
+  /** How often browsers opened its page, about a second behind. A page that is opened again is counted again; a prefetch or a `HEAD` is not. */
+  timesOpened: number;
   /** Payments begun by it; no more than 10,000 are counted. */
   paymentsMade: number;
   /** Payments that succeeded; no more than 10,000 are counted. */
@@ -1490,7 +1502,7 @@ export interface WalletRecord {
   currency: Currency;
   /** Number of the wallet, shown on statements. */
   walletNumber: string;
-  /** What can be refunded or paid out now. */
+  /** What can be refunded now. */
   availableBalance: number;
   /** Available and locked together. */
   ledgerBalance: number;
@@ -1626,6 +1638,12 @@ export interface PaymentLinksCreateParams {
   feeBearer?: FeeBearer;
   /** In the order shown on the page, in any letter case. Every method of the currency when absent. */
   paymentMethods?: Array<RequestedMethod> | null;
+  /** Whether the page asks for a phone number; not at all when absent. */
+  askPhoneNumber?: FieldRule | null;
+  /** Whether the page asks for a note: a line of text of up to 200 characters, `note` in the payment's metadata. Not at all when absent. */
+  askNote?: FieldRule | null;
+  /** What the page calls the note, such as T-shirt size; `Note` in the customer's language when absent. */
+  noteLabel?: string | null;
   /** It takes payments before this time; of a day, to its end. */
   endsAt?: string | null;
   /** How often a reusable link may be paid; without limit when absent. */
@@ -2024,7 +2042,7 @@ export interface Fees {
 export interface PaymentLinks {
   /** List payment links. Your payment links, the newest first, with what became of each. */
   list(params?: PaymentLinksListParams, options?: CallOptions): Pager<LinkRecordPage, LinkRecord>;
-  /** Create a payment link. A link with a page of its own and a QR code. The amount is fixed, or the customer's choice within your bounds. Payments made by it carry its id as `paymentLinkId`, in the record, in lists and in their events. */
+  /** Create a payment link. A link with a page of its own, a QR code and a poster. The amount is fixed, or the customer's choice within your bounds. The page asks for name and e-mail address, and for a phone number and a note where you say so. Payments made by it carry its id as `paymentLinkId`, in the record, in lists and in their events. */
   create(params: PaymentLinksCreateParams, options?: KeyedOptions): Promise<LinkRecord & Answered>;
   /** Get a payment link. A payment link as it is now. */
   get(linkId: string, options?: CallOptions): Promise<LinkRecord & Answered>;

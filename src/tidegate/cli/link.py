@@ -15,12 +15,13 @@ from tidegate.cli.merchant_webhooks import running_settings
 from tidegate.cli.operator import any_or_only_business, business_and, limit_option, with_payment_deps
 from tidegate.core.clock import Clock
 from tidegate.core.money import CHECKOUT_OFFERS
-from tidegate.infra.http.read import read
 from tidegate.merchant import commands as merchants
 from tidegate.payment_link import commands, wire
-from tidegate.payment_link.model import LinkKind, LinkView
+from tidegate.payment_link.model import FieldRule, LinkKind, LinkView
 from tidegate.rail.choice import methods_taken
 from tidegate.rail.deps import PaymentDeps
+
+FIELD_RULE = click.Choice([rule.value for rule in FieldRule])
 
 
 @click.group()
@@ -37,6 +38,13 @@ def link() -> None:
 @click.option("--once", is_flag=True, help="Paid once, by one customer.")
 @click.option("--count", "paymentsMax", type=int, help="How often it may be paid.")
 @click.option("--until", "endsAt", metavar="DATE", help="It takes payments up to and including this day, in UTC.")
+@click.option(
+    "--method", "paymentMethods", multiple=True, metavar="METHOD",
+    help="A method to offer, in the order of the page; several times for several. All of the currency without it.",
+)  # fmt: skip
+@click.option("--phone", "askPhoneNumber", type=FIELD_RULE, help="Ask the customer for a phone number.")
+@click.option("--note", "askNote", type=FIELD_RULE, help="Ask the customer for a note.")
+@click.option("--note-label", "noteLabel", metavar="TEXT", help="What the page calls the note, such as T-shirt size.")
 @click.option("--redirect", "redirectUrl", metavar="URL", help="Where the customer returns to.")
 @click.option("--message", "successMessage", metavar="TEXT", help="Shown after a successful payment.")
 @as_json_option
@@ -50,15 +58,12 @@ def create(words: tuple[str, ...], once: bool, as_json: bool, **fields: Any) -> 
         business = await merchants.get_or_only(deps.db, business_id)
         now = clock.now_of(business.id)
         kind = LinkKind.ONE_OFF if once else LinkKind.REUSABLE
-        value = {name: given for name, given in fields.items() if given is not None} | {
+        value = {name: given for name, given in fields.items() if given not in (None, ())} | {
             "name": name,
             "kind": kind.value,
         }
-        check = partial(
-            wire.problems_with, value=value, business=business, names=deps.names, mode=settings.mode,
-            taken=partial(methods_taken, deps.rails), now=now,
-        )  # fmt: skip
-        terms = wire.terms_from(read(value, wire.CreateLink, check), deps.names)
+        taken = partial(methods_taken, deps.rails)
+        terms = wire.read_terms(value, business=business, names=deps.names, mode=settings.mode, taken=taken, now=now)
         async with deps.db.transaction() as tx:
             view = await commands.create(tx, business, terms, by=OPERATOR, now=now)
         return wire.record_of(view, deps.names, settings.links_url, now=now)
@@ -69,6 +74,7 @@ def create(words: tuple[str, ...], once: bool, as_json: bool, **fields: Any) -> 
         return
     out.print(f"[green]✓[/] {record.link}", soft_wrap=True)
     out.print(f"[dim]QR code[/] {record.qr_svg}", soft_wrap=True)
+    out.print(f"[dim]Poster[/]  {record.poster}", soft_wrap=True)
 
 
 @link.command(name="list")
@@ -91,12 +97,12 @@ def list_(business_id: str | None, limit: int, as_json: bool) -> None:
         print_record([wire.record_of(view, deps.names, links_url, now=now) for view in views])
         return
     table = Table()
-    for heading in ("Link", "Name", "Amount", "State", "Paid", "Received"):
+    for heading in ("Link", "Name", "Amount", "State", "Paid / opened", "Received"):
         table.add_column(heading, overflow="fold", no_wrap=heading == "Link")
     for view in views:
         terms, use = view.link.terms, view.use
         amount = str(terms.asked) if terms.asked else f"{terms.least} to {terms.most}"
-        paid = f"{use.paid} of {use.made}"
+        paid = f"{use.paid} / {view.link.opened}"
         state = view.state(now=now).value
         table.add_row(view.link.id, plain(terms.name), amount, state, paid, str(use.received))
     show_table(table, "There are no payment links; `tidegate link create` makes one.")

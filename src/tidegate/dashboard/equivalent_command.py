@@ -58,9 +58,8 @@ def requests(base_url: str) -> str:
     return curl(base_url, "/requests")
 
 
-def create_link(base_url: str, currency: Currency) -> str:
-    body = {"name": "Workshop ticket", "kind": "reusable", "currency": currency.value, "amount": 2500}
-    return curl(base_url, "/checkout/payment-links", body)
+def create_link(base_url: str, value: Mapping[str, Any]) -> str:
+    return curl(base_url, "/checkout/payment-links", value)
 
 
 def verify(base_url: str, reference: str) -> str:

@@ -38,7 +38,7 @@ class FoundItem(NamedTuple):
 
 ACTS = (
     SearchTarget("New payment", "/payments/new", Permission.MANAGE_PAYMENTS, "create make invoice link"),
-    SearchTarget("Make a payment link", "/links", Permission.MANAGE_PAYMENTS, "new create qr code poster invoice"),
+    SearchTarget("Make a payment link", "/links/new", Permission.MANAGE_PAYMENTS, "new create qr code poster invoice"),
     SearchTarget("Overpaid payments", "/payments?variance=over", Permission.SEE, "excess too much unusual variance"),
     SearchTarget("Underpaid payments", "/payments?variance=under", Permission.SEE, "short too little unusual variance"),
     SearchTarget("Failed payments", "/payments?status=failed", Permission.SEE, "declined error"),

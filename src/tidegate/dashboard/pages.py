@@ -18,6 +18,7 @@ from tidegate.dashboard.home import Home
 from tidegate.dashboard.inflow_pages import InflowPages
 from tidegate.dashboard.links import LinkDashboard
 from tidegate.dashboard.member_sign_in_pages import MemberSignInPages
+from tidegate.dashboard.new_link import NewLinkPages
 from tidegate.dashboard.new_payment import NewPaymentPages
 from tidegate.dashboard.payments import PaymentPages
 from tidegate.dashboard.receipts import ReceiptPages
@@ -73,7 +74,8 @@ class Dashboard:
             *self.cases.table(),
             *FindPages(self.shell, payment_pages).routes(),
             *ViewPages(self.shell).routes(),
-            *LinkDashboard(self.shell, names, taken, settings.links_url).routes(),
+            *NewLinkPages(self.shell, names, taken).routes(),
+            *LinkDashboard(self.shell, names, settings.links_url).routes(),
             *RefundPages(self.shell).routes(),
             *WalletPages(self.shell, public_ids).routes(),
             *InflowPages(self.shell).routes(),

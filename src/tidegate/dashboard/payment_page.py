@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
+import msgspec
+
 from tidegate.core.money import Money
 from tidegate.dashboard.format import amount
 from tidegate.dashboard.payment_store import (
@@ -98,6 +100,13 @@ def sentence_of(payment: Payment) -> str:
     if payment.status in _ENDED:
         return f"{_ENDED[payment.status]}, {amount(payment.expected)} asked"
     return f"{amount(payment.expected)} asked, not paid yet"
+
+
+def note_of(payment: Payment) -> str:
+    """What the payer wrote on the page of a payment link: a text under `note` in the metadata."""
+    metadata = payment.order.metadata
+    text = msgspec.json.decode(metadata).get("note") if metadata else None
+    return text if isinstance(text, str) else ""
 
 
 def timeline_of(

@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
-from tidegate.core.method import MethodNames
+from tidegate.core.method import USUAL_NAMES, Method, MethodNames
 from tidegate.core.money import CHECKOUT_OFFERS
 from tidegate.docs import reference as api
 from tidegate.docs.markdown import Document, LinkTo, anchor_of, coloured, front_matter
@@ -85,13 +85,16 @@ class _Page:
 
 class DocsSite:
     def __init__(
-        self, document: Mapping[str, Any], operations: Sequence[Operation], events: Sequence[EventDocument] = ()
-    ) -> None:
+        self, document: Mapping[str, Any], operations: Sequence[Operation], events: Sequence[EventDocument] = (),
+        names: MethodNames = USUAL_NAMES,
+    ) -> None:  # fmt: skip
+        """`names` are those of the document."""
         self.document = document
         self.title = document["info"]["title"]
         self.version = document["info"]["version"]
         self.base_url = document["servers"][0]["url"]
         self.reference = api.ApiReference(document, operations, events)
+        self._names = names
         self._groups = api.by_group(operations)
         self._words = {tag["name"]: tag["description"] for tag in document["tags"]}
         self._environment = Environment(
@@ -206,6 +209,9 @@ class DocsSite:
 
     def _guide(self, name: str, area: str, group: str) -> _Page:
         facts, text = front_matter((files(_PACKAGE) / "pages" / f"{name}.md").read_text(encoding="utf-8"))
+        # At once, since search reads the text, too.
+        text = text.replace("{{ ussd }}", self._names.in_request(Method.USSD))
+        text = text.replace("{{ ussd in records }}", self._names.in_record(Method.USSD))
         head = PageHead(
             f"{ROOT}/{name}", facts["title"], facts["lead"], area, group,
             facts=tuple(facts[key] for key in ("time", "needs") if key in facts),
@@ -230,7 +236,7 @@ class DocsSite:
         return {
             "base_url": self.base_url,
             "events": self.render("events.md", events=events),
-            "methods": self.render("methods.md", currencies=CHECKOUT_OFFERS, names=MethodNames()),
+            "methods": self.render("methods.md", currencies=CHECKOUT_OFFERS, names=self._names),
             "payloads": self.render("payloads.md", events=events),
         }
 

@@ -841,7 +841,7 @@ CREATE TABLE wallet (
     CONSTRAINT wallet_locks_no_less_than_nothing CHECK (locked_minor >= 0)
 );
 COMMENT ON TABLE wallet IS 'What we owe a merchant, a row per currency; written only by the functions below.';
-COMMENT ON COLUMN wallet.balance_minor IS 'What can be refunded or paid out now: the sum of the entries on account wallet.';
+COMMENT ON COLUMN wallet.balance_minor IS 'What can be refunded now: the sum of the entries on account wallet.';
 COMMENT ON COLUMN wallet.locked_minor IS 'What is on its way out, or held: the sum of the entries on the accounts refunds and disputes.';
 COMMENT ON COLUMN wallet.booked_until IS 'The earliest time of the next journal: the time of the newest one, or the end of a period whose statement was read.';
 COMMENT ON COLUMN wallet.last_journal IS 'The number of the newest journal that moved it; the next one has a larger number.';
@@ -1137,23 +1137,33 @@ CREATE TABLE payment_link (
     most_minor      bigint      NOT NULL,
     fee_bearer      text        NOT NULL,
     methods         text[]      NOT NULL,
+    phone_rule      text,
+    note_rule       text,
+    note_label      text,
     success_message text,
     redirect_url    text,
     payments_max    integer,
     ends_at         timestamptz,
     created_at      timestamptz NOT NULL,
     ended_at        timestamptz,
+    opened          bigint      NOT NULL DEFAULT 0,
     CONSTRAINT payment_link_pk PRIMARY KEY (business_id, id),
     CONSTRAINT payment_link_kind_is_known CHECK (kind IN ('one_off', 'reusable')),
     CONSTRAINT payment_link_fee_bearer_is_known CHECK (fee_bearer IN ('business', 'customer')),
     CONSTRAINT payment_link_asks_for_money CHECK (asked_minor > 0 AND least_minor > 0 AND most_minor >= least_minor),
     CONSTRAINT payment_link_one_off_is_paid_once CHECK (kind = 'reusable' OR payments_max = 1),
-    CONSTRAINT payment_link_is_paid_at_least_once CHECK (payments_max > 0)
+    CONSTRAINT payment_link_is_paid_at_least_once CHECK (payments_max > 0),
+    CONSTRAINT payment_link_field_rules_are_known
+        CHECK (phone_rule IN ('optional', 'required') AND note_rule IN ('optional', 'required')),
+    CONSTRAINT payment_link_labels_a_note_that_it_asks_for CHECK (note_label IS NULL OR note_rule IS NOT NULL)
 );
 COMMENT ON TABLE payment_link IS 'A link that any payer may pay by; each opening that is submitted makes a payment.';
 COMMENT ON COLUMN payment_link.number IS 'The order of lists.';
 COMMENT ON COLUMN payment_link.asked_minor IS 'The fixed amount; NULL where the payer chooses one from least_minor to most_minor.';
 COMMENT ON COLUMN payment_link.methods IS 'Empty for all that can be paid by at the time.';
+COMMENT ON COLUMN payment_link.phone_rule IS 'Whether the payer gives a phone number; NULL where none is asked for. The same for note_rule.';
+COMMENT ON COLUMN payment_link.note_label IS 'What the page calls the note; NULL for the word of the payer''s language.';
+COMMENT ON COLUMN payment_link.opened IS 'How often browsers opened its page. Written in batches, so that no payer waits for it.';
 COMMENT ON COLUMN payment_link.payments_max IS 'How often it may be paid.';
 COMMENT ON COLUMN payment_link.ended_at IS 'When the merchant ended it.';
 CREATE INDEX payment_link_by_number ON payment_link (business_id, number);

@@ -130,7 +130,7 @@ def _given(value: Any) -> Any:
 CSV_COLUMNS = (
     "id", "reference", "merchantReference", "status", "varianceType", "createdAt", "paidAt", "currency", "amount",
     "amountExpected", "amountReceived", "fee", "vat", "amountSettled", "amountRefunded", "amountReversed",
-    "paymentMethod", "customerName", "customerEmail", "customerPhoneNumber", "paymentLinkId",
+    "paymentMethod", "customerName", "customerEmail", "customerPhoneNumber", "paymentLinkId", "note",
 )  # fmt: skip
 
 
@@ -144,5 +144,21 @@ def csv_row(row: PaymentRow, names: MethodNames, public_ids: PublicIds) -> tuple
         major(row.received_minor if row.paid_at else row.held_minor), major(row.fee_minor), major(row.vat_minor),
         major(row.settled_minor), major(row.refunded_minor), major(row.reversed_minor),
         names.in_record(row.method) if row.method else None, row.customer_name, row.customer_email,
-        row.customer_phone, row.payment_link_id,
+        row.customer_phone, row.payment_link_id, _note_of(row),
     )  # fmt: skip
+
+
+class _PayersWords(msgspec.Struct):
+    note: str | None = None
+
+
+# Nothing is left of what was erased.
+_written_on_page = msgspec.json.Decoder(_PayersWords | None).decode
+
+
+def _note_of(row: PaymentRow) -> str | None:
+    """What the payer wrote on the page of a payment link; other payments have the merchant's own metadata."""
+    if row.payment_link_id is None:
+        return None
+    written = _written_on_page(row.metadata)
+    return written.note if written else None

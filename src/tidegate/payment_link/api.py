@@ -17,7 +17,6 @@ from tidegate.infra.db import Database, Tx
 from tidegate.infra.http.cursor import Cursor
 from tidegate.infra.http.operation import Answer, Call, Operation
 from tidegate.infra.http.read import read
-from tidegate.merchant import card_data
 from tidegate.merchant.authentication import SECRET_KEY
 from tidegate.payment.wire import MethodsTaken
 from tidegate.payment_link import commands, examples, wire
@@ -39,17 +38,9 @@ class PaymentLinkApi:
 
     async def create(self, call: Call) -> Answer:
         business, now = call.caller.business, self.clock.now_of(call.caller.business.id)
-        value = call.json()
-        check = partial(
-            wire.problems_with,
-            value=value if card_data.may_be_in(call.body) else None,
-            business=business,
-            names=self.names,
-            mode=self.mode,
-            taken=self.taken,
-            now=now,
+        terms = wire.read_terms(
+            call.json(), business=business, names=self.names, mode=self.mode, taken=self.taken, now=now
         )
-        terms = wire.terms_from(read(value, wire.CreateLink, check), self.names)
 
         async def act(tx: Tx) -> Answer:
             return self._answer(call, await commands.create(tx, business, terms, by=_by(call), now=now))

@@ -40,6 +40,7 @@ class Opening(msgspec.Struct, frozen=True):
     customer: Customer
     # The payer's; None where the link has a fixed one.
     amount: Money | None
+    note: str | None
 
 
 async def create(tx: Tx, business: Business, terms: LinkTerms, *, by: Actor, now: datetime) -> LinkView:
@@ -152,6 +153,7 @@ def _order_of(terms: LinkTerms, opening: Opening, taken: MethodsTaken) -> Paymen
     if asked is None or not fits(asked, terms):
         raise Invalid(Problem("amount", f"must be from {terms.least} to {terms.most}"))
     methods = terms.methods or taken(terms.currency)
+    metadata = {"description": terms.name} | ({"note": opening.note} if opening.note else {})
     return PaymentOrder(
         reference=f"link-{opening.form_id}",
         asked=asked,
@@ -161,5 +163,5 @@ def _order_of(terms: LinkTerms, opening: Opening, taken: MethodsTaken) -> Paymen
         customer=opening.customer,
         redirect_url=terms.redirect_url,
         success_message=terms.success_message,
-        metadata=msgspec.json.encode({"description": terms.name}).decode(),
+        metadata=msgspec.json.encode(metadata).decode(),
     )

@@ -8,7 +8,8 @@ from tidegate.infra.http.operation import Step
 
 GROUP = "Links to share: each customer who opens one and goes on makes an ordinary payment."
 CREATE_DESCRIPTION = (
-    "A link with a page of its own and a QR code. The amount is fixed, or the customer's choice within your bounds. "
+    "A link with a page of its own, a QR code and a poster. The amount is fixed, or the customer's choice within your "
+    "bounds. The page asks for name and e-mail address, and for a phone number and a note where you say so. "
     "Payments made by it carry its id as `paymentLinkId`, in the record, in lists and in their events."
 )
 LIST_DESCRIPTION = "Your payment links, the newest first, with what became of each."
@@ -26,6 +27,10 @@ REQUEST: dict[str, Any] = {
     "currency": "NGN",
     "amount": 2500,
     "paymentsMax": 40,
+    "paymentMethods": ["card", "bank_transfer"],
+    "askPhoneNumber": "optional",
+    "askNote": "required",
+    "noteLabel": "T-shirt size",
     "successMessage": "See you on Saturday!",
     "redirectUrl": "https://shop.example.com/thanks",
 }
@@ -39,15 +44,20 @@ RECORD: dict[str, Any] = {
     "link": f"https://pay.example.com/link/{LINK_ID}",
     "qrSvg": f"https://pay.example.com/link/{LINK_ID}/qr.svg",
     "qrPng": f"https://pay.example.com/link/{LINK_ID}/qr.png",
+    "poster": f"https://pay.example.com/link/{LINK_ID}/poster.pdf",
     "currency": "NGN",
     "amount": 2500,
     "amountMin": None,
     "amountMax": None,
     "feeBearer": "business",
-    "paymentMethods": None,
+    "paymentMethods": ["card", "bank_transfer"],
+    "askPhoneNumber": "optional",
+    "askNote": "required",
+    "noteLabel": "T-shirt size",
     "successMessage": "See you on Saturday!",
     "redirectUrl": "https://shop.example.com/thanks",
     "paymentsMax": 40,
+    "timesOpened": 0,
     "paymentsMade": 0,
     "paymentsPaid": 0,
     "amountReceived": 0,

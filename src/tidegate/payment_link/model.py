@@ -25,6 +25,13 @@ class LinkState(DescribedEnum):
     USED_UP = "used_up", "Paid as often as it may be."
 
 
+class FieldRule(DescribedEnum):
+    """Of what the page asks the payer for besides name and e-mail address."""
+
+    OPTIONAL = "optional", "The customer may leave it empty."
+    REQUIRED = "required", "Nobody goes on without it."
+
+
 class LinkTerms(msgspec.Struct, frozen=True, kw_only=True):
     """What the merchant chose. The amount is fixed when `asked` is set; otherwise the payer's, within the bounds."""
 
@@ -37,6 +44,10 @@ class LinkTerms(msgspec.Struct, frozen=True, kw_only=True):
     fee_bearer: FeeBearer
     # Empty for all that can be paid by at the time.
     methods: tuple[Method, ...]
+    # None where it is not asked for.
+    phone_rule: FieldRule | None
+    note_rule: FieldRule | None
+    note_label: str | None
     success_message: str | None
     redirect_url: str | None
     payments_max: int | None
@@ -61,6 +72,8 @@ class PaymentLink(msgspec.Struct, frozen=True, kw_only=True):
     terms: LinkTerms
     created_at: datetime
     ended_at: datetime | None
+    # How often browsers opened its page.
+    opened: int
 
     def state(self, use: LinkUse, *, now: datetime) -> LinkState:
         terms = self.terms

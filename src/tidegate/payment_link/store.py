@@ -8,7 +8,7 @@ from tidegate.core.fee import FeeBearer
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
-from tidegate.payment_link.model import LinkKind, LinkTerms, LinkUse, LinkView, PaymentLink
+from tidegate.payment_link.model import FieldRule, LinkKind, LinkTerms, LinkUse, LinkView, PaymentLink
 
 # Of payments, for the figures of one link.
 COUNTED_MAX = 10_000
@@ -19,13 +19,14 @@ async def insert(tx: Tx, business_id: str, link_id: str, terms: LinkTerms, *, no
         """
         INSERT INTO payment_link (
             business_id, id, name, kind, currency, asked_minor, least_minor, most_minor, fee_bearer, methods,
-            success_message, redirect_url, payments_max, ends_at, created_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+            success_message, redirect_url, payments_max, ends_at, created_at, phone_rule, note_rule, note_label)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
         RETURNING *
         """,
         business_id, link_id, terms.name, terms.kind, terms.currency, terms.asked.minor if terms.asked else None,
         terms.least.minor, terms.most.minor, terms.fee_bearer, list(terms.methods), terms.success_message,
-        terms.redirect_url, terms.payments_max, terms.ends_at, now,
+        terms.redirect_url, terms.payments_max, terms.ends_at, now, terms.phone_rule, terms.note_rule,
+        terms.note_label,
     )  # fmt: skip
     assert row is not None
     return _link(row)
@@ -74,6 +75,12 @@ async def set_ended(tx: Tx, business_id: str, link_id: str, *, ended_at: datetim
     )
 
 
+async def add_openings(tx: Tx, business_id: str, link_id: str, times: int) -> None:
+    await tx.execute(
+        "UPDATE payment_link SET opened = opened + $3 WHERE business_id = $1 AND id = $2", business_id, link_id, times
+    )
+
+
 async def find_under_way(tx: Tx, business_id: str, link_id: str, *, now: datetime) -> str | None:
     """The pay code of the newest payment of this link that can still be paid."""
     code: str | None = await tx.fetchval(
@@ -111,6 +118,9 @@ def _link(row: Row) -> PaymentLink:
         most=Money(row["most_minor"], currency),
         fee_bearer=FeeBearer(row["fee_bearer"]),
         methods=tuple(Method(name) for name in row["methods"]),
+        phone_rule=FieldRule(row["phone_rule"]) if row["phone_rule"] else None,
+        note_rule=FieldRule(row["note_rule"]) if row["note_rule"] else None,
+        note_label=row["note_label"],
         success_message=row["success_message"],
         redirect_url=row["redirect_url"],
         payments_max=row["payments_max"],
@@ -123,4 +133,5 @@ def _link(row: Row) -> PaymentLink:
         terms=terms,
         created_at=row["created_at"],
         ended_at=row["ended_at"],
+        opened=row["opened"],
     )

@@ -29,7 +29,7 @@ class WalletRecord(msgspec.Struct, kw_only=True, rename="camel"):
     business: Annotated[str, Meta(description="Your business's id.")]
     currency: Annotated[Currency, Meta(description="Currency of the wallet; you have one wallet for each.")]
     wallet_number: Annotated[str, Meta(description="Number of the wallet, shown on statements.")]
-    available_balance: Annotated[Decimal, Meta(description="What can be refunded or paid out now.")]
+    available_balance: Annotated[Decimal, Meta(description="What can be refunded now.")]
     ledger_balance: Annotated[Decimal, Meta(description="Available and locked together.")]
     locked_balance: Annotated[Decimal, Meta(description="Reserved for refunds in progress and for open disputes.")]
     pending_balance: Annotated[

@@ -1095,6 +1095,9 @@ class PaymentLinks:
         amount_max: int | None = None,
         fee_bearer: t.FeeBearer | None = None,
         payment_methods: Sequence[t.RequestedMethod | str] | None = None,
+        ask_phone_number: t.FieldRule | None = None,
+        ask_note: t.FieldRule | None = None,
+        note_label: str | None = None,
         ends_at: str | None = None,
         payments_max: int | None = None,
         success_message: str | None = None,
@@ -1105,8 +1108,9 @@ class PaymentLinks:
     ) -> t.LinkRecord:
         """Create a payment link.
 
-        A link with a page of its own and a QR code. The amount is fixed, or the customer's choice within your
-        bounds. Payments made by it carry its id as `paymentLinkId`, in the record, in lists and in their events.
+        A link with a page of its own, a QR code and a poster. The amount is fixed, or the customer's choice within
+        your bounds. The page asks for name and e-mail address, and for a phone number and a note where you say so.
+        Payments made by it carry its id as `paymentLinkId`, in the record, in lists and in their events.
 
         Args:
             name: What is paid for; shown to the customer.
@@ -1117,6 +1121,11 @@ class PaymentLinks:
             amount_max: The most that the customer may choose; the currency's limit when absent.
             fee_bearer: Who pays the fee.
             payment_methods: In the order shown on the page, in any letter case. Every method of the currency when
+              absent.
+            ask_phone_number: Whether the page asks for a phone number; not at all when absent.
+            ask_note: Whether the page asks for a note: a line of text of up to 200 characters, `note` in the
+              payment's metadata. Not at all when absent.
+            note_label: What the page calls the note, such as T-shirt size; `Note` in the customer's language when
               absent.
             ends_at: It takes payments before this time; of a day, to its end.
             payments_max: How often a reusable link may be paid; without limit when absent.
@@ -1136,6 +1145,9 @@ class PaymentLinks:
                 amount_max=amount_max,
                 fee_bearer=fee_bearer,
                 payment_methods=payment_methods,
+                ask_phone_number=ask_phone_number,
+                ask_note=ask_note,
+                note_label=note_label,
                 ends_at=ends_at,
                 payments_max=payments_max,
                 success_message=success_message,

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     ]
     FeeBearer = Literal["business", "customer"]
     FeeOnRefund = Literal["kept", "returned"]
+    FieldRule = Literal["optional", "required"]
     InflowReason = Literal[
         "name_differs",
         "account_suspended",
@@ -99,9 +100,9 @@ else:
         DeliveryStatus
     ) = DisabledReason = DisputeStatus = DocumentType = Ending = EndpointStatus = FailureReason = FeeBearer = (
         FeeOnRefund
-    ) = InflowReason = JournalKind = LinkKind = LinkState = Mode = NamePolicy = NameVerdict = PaymentMethod = (
-        PaymentStatus
-    ) = RefundStatus = RequestedMethod = StatementLineDirection = Variance = VariancePolicy = str
+    ) = FieldRule = InflowReason = JournalKind = LinkKind = LinkState = Mode = NamePolicy = NameVerdict = (
+        PaymentMethod
+    ) = PaymentStatus = RefundStatus = RequestedMethod = StatementLineDirection = Variance = VariancePolicy = str
 
 
 class AddressFields(TypedDict):
@@ -912,6 +913,8 @@ class LinkRecord(Model, kw_only=True):
     """Address of the link as a QR code, as SVG."""
     qr_png: str
     """The same as PNG."""
+    poster: str
+    """Address of a poster to print, as PDF: your name and logo, the amount, the QR code."""
     currency: Currency
     """ISO 4217 code of the currency."""
     amount: Decimal | None
@@ -924,12 +927,21 @@ class LinkRecord(Model, kw_only=True):
     """Who pays our fee."""
     payment_methods: list[PaymentMethod] | None
     """Methods offered; null for all of the currency."""
+    ask_phone_number: FieldRule | None
+    """Whether the page asks for a phone number; null where it does not."""
+    ask_note: FieldRule | None
+    """Whether the page asks for a note; null where it does not."""
+    note_label: str | None
+    """What the page calls the note; null for `Note`."""
     success_message: str | None
     """Your text shown after a success; null without."""
     redirect_url: str | None
     """Where the customer returns to; null without."""
     payments_max: int | None
     """How often it may be paid; null without limit."""
+    times_opened: int
+    """How often browsers opened its page, about a second behind. A page that is opened again is counted again; a
+    prefetch or a `HEAD` is not."""
     payments_made: int
     """Payments begun by it; no more than 10,000 are counted."""
     payments_paid: int
@@ -1455,7 +1467,7 @@ class WalletRecord(Model, kw_only=True):
     wallet_number: str
     """Number of the wallet, shown on statements."""
     available_balance: Decimal
-    """What can be refunded or paid out now."""
+    """What can be refunded now."""
     ledger_balance: Decimal
     """Available and locked together."""
     locked_balance: Decimal
@@ -1579,6 +1591,7 @@ __all__ = [
     "FeeBearer",
     "FeeOnRefund",
     "FeesQuoted",
+    "FieldRule",
     "FurtherDetails",
     "InflowReason",
     "JournalKind",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
+from typing import NamedTuple
 
 from tidegate.checkout.language.catalog import Catalog
 from tidegate.checkout.page.model import NOTHING_TYPED, ROOT, FormState
@@ -15,10 +16,10 @@ from tidegate.core import digit
 from tidegate.core.card_number import contains_card_number
 from tidegate.core.money import Currency, Money
 from tidegate.infra.page.public_url import PublicUrl
-from tidegate.merchant.field import CustomerName, EmailAddress
+from tidegate.merchant.field import CustomerName, EmailAddress, PhoneNumber
 from tidegate.merchant.model import Business
 from tidegate.payment.model import Customer
-from tidegate.payment_link.model import LinkState, LinkTerms, LinkView, fits, is_taken
+from tidegate.payment_link.model import FieldRule, LinkState, LinkTerms, LinkView, fits, is_taken
 
 LINK_ROOT = "/link"
 _AMOUNT = re.compile(r"\d{1,12}(?:\.\d{1,2})?", re.ASCII)
@@ -86,6 +87,25 @@ class LinkPageModel:
         return self.words.money(self.terms.asked) if self.terms.asked else None
 
     @property
+    def asks_phone(self) -> bool:
+        return self.terms.phone_rule is not None
+
+    @property
+    def asks_note(self) -> bool:
+        return self.terms.note_rule is not None
+
+    @property
+    def phone_label(self) -> str:
+        return self._marked(self.words("link.phone"), self.terms.phone_rule)
+
+    @property
+    def note_label(self) -> str:
+        return self._marked(self.terms.note_label or self.words("link.note"), self.terms.note_rule)
+
+    def _marked(self, label: str, rule: FieldRule | None) -> str:
+        return label if rule is FieldRule.REQUIRED else self.words("link.optional", label=label)
+
+    @property
     def least(self) -> str:
         return self.words.money(self.terms.least)
 
@@ -94,27 +114,50 @@ class LinkPageModel:
         return self.words.money(self.terms.most)
 
 
-def read_form(
-    form: Mapping[str, str], terms: LinkTerms, words: Catalog
-) -> tuple[Customer, Money | None] | dict[str, str]:
-    """What the payer typed; or what is wrong, by field."""
-    name, email = form.get("name", "").strip(), form.get("email", "").strip()
+class LinkFormData(NamedTuple):
+    customer: Customer
+    # None where the link has a fixed one.
+    amount: Money | None
+    note: str | None
+
+
+# A note has the rules of a name: one line that can be seen, and no longer.
+_PARSERS: Mapping[str, Callable[[str], str]] = {
+    "name": CustomerName.parse,
+    "email": EmailAddress.parse,
+    "phone": PhoneNumber.parse,
+    "note": CustomerName.parse,
+}
+
+
+def read_form(form: Mapping[str, str], terms: LinkTerms, words: Catalog) -> LinkFormData | dict[str, str]:
+    """What the payer typed; or what is wrong, by field. What the page does not ask for is not taken."""
+    required = FieldRule.REQUIRED
+    rules = {"name": required, "email": required, "phone": terms.phone_rule, "note": terms.note_rule}
+    given = dict.fromkeys(rules, "")
     wrong: dict[str, str] = {}
     amount = terms.asked or _amount_in(form.get("amount", ""), terms.currency)
     if amount is None or not fits(amount, terms):
         wrong["amount"] = words("wrong.amount", least=words.money(terms.least), most=words.money(terms.most))
-    try:
-        name = str(CustomerName.parse(name))
-    except ValueError:
-        wrong["name"] = words("wrong.name")
-    try:
-        EmailAddress.parse(email)
-    except ValueError:
-        wrong["email"] = words("wrong.email")
-    for field, text in (("name", name), ("email", email)):
-        if contains_card_number(text[:TYPED_LENGTH_MAX]):
+    for field, rule in rules.items():
+        text = form.get(field, "").strip()
+        if rule is None or (rule is FieldRule.OPTIONAL and not text):
+            continue
+        try:
+            given[field] = _read_field(field, text)
+        except ValueError:
+            wrong[field] = words(f"wrong.{field}")  # words: wrong.name, wrong.email, wrong.phone, wrong.note
+        if field != "phone" and contains_card_number(text[:TYPED_LENGTH_MAX]):
             wrong[field] = words("wrong.card_elsewhere")
-    return wrong or (Customer(name, email, None), None if terms.asked else amount)
+    customer = Customer(given["name"], given["email"], given["phone"] or None)
+    return wrong or LinkFormData(customer, None if terms.asked else amount, given["note"] or None)
+
+
+def _read_field(field: str, text: str) -> str:
+    if not text:
+        raise ValueError("is empty")
+    plain = digit.in_ascii(text[:TYPED_LENGTH_MAX]) if field == "phone" else text
+    return str(_PARSERS[field](plain))
 
 
 def _amount_in(text: str, currency: Currency) -> Money | None:
@@ -127,5 +170,5 @@ def _amount_in(text: str, currency: Currency) -> Money | None:
 
 def typed(form: Mapping[str, str]) -> dict[str, str]:
     """To be shown again; never a card number."""
-    given = ((name, form.get(name, "")[:TYPED_LENGTH_MAX]) for name in ("name", "email", "amount"))
+    given = ((name, form.get(name, "")[:TYPED_LENGTH_MAX]) for name in ("name", "email", "amount", "phone", "note"))
     return {name: text for name, text in given if not contains_card_number(text)}

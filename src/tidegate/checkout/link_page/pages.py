@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from io import BytesIO
@@ -16,11 +17,13 @@ from tidegate.checkout.link_page.model import (
     state_of_page,
     typed,
 )
+from tidegate.checkout.link_page.poster import poster_of, poster_pdf
 from tidegate.checkout.page.layout import Layout, colours_of, contact_of
 from tidegate.checkout.page.model import NOTHING_TYPED, ROOT, FormState
 from tidegate.checkout.page.pages import QR_STYLE, CheckoutPages
 from tidegate.core import ids
 from tidegate.core.errors import Conflict, NotFound
+from tidegate.infra.http.operation import Headers
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page.response import File, Html, see_other
 from tidegate.infra.page.router import PageRequest, PageRoute
@@ -28,6 +31,7 @@ from tidegate.merchant.model import Business
 from tidegate.payment.wire import MethodsTaken
 from tidegate.payment_link import commands
 from tidegate.payment_link.commands import NO_LINK, LinkVisit, Opening
+from tidegate.payment_link.openings import LinkOpenings
 
 PATH = f"{LINK_ROOT}/{{linkId}}"
 # Pixels of one module: sharp on paper, and still a small file.
@@ -39,9 +43,12 @@ _QR_HEADERS = [(b"cache-control", b"private, max-age=86400")]
 class LinkPages:
     pages: CheckoutPages
     taken: MethodsTaken
+    openings: LinkOpenings
 
     async def show(self, request: PageRequest) -> Html:
         business, visit = await self._visit(request)
+        if is_opened_by_browser(request.method, request.headers):
+            self.openings.note(business.id, visit.view.link.id)
         if visit.pay_code is not None:
             return self._to_payment(visit.pay_code)
         return self._page(request, business, visit)
@@ -76,12 +83,30 @@ class LinkPages:
         self._qr(request).save(png, kind="png", scale=_QR_SCALE, border=QR_STYLE["border"], light="#fff")
         return File(png.getvalue(), "image/png", headers=_QR_HEADERS)
 
+    async def poster(self, request: PageRequest) -> File:
+        business, visit = await self._visit(request)
+        logo = await self.pages.logo_of(business)
+        document = poster_of(
+            business,
+            visit.view.link,
+            self.pages.words_of(request),
+            address=self._address(visit.view.link.id),
+            logo=logo.body if logo else None,
+            is_test=self.pages.simulator is not None,
+        )
+        # Takes some milliseconds, during which the event loop must go on.
+        body = await asyncio.to_thread(poster_pdf, document)
+        return File(body, "application/pdf", headers=[(b"content-disposition", b'inline; filename="poster.pdf"')])
+
     def _qr(self, request: PageRequest) -> segno.QRCode:
         """Made from the id alone: nothing else is shown by it."""
         link_id = request.path["linkId"]
         if ids.business_code_of_link(link_id) is None:
             raise NotFound(NO_LINK)
-        return segno.make(self.pages.site.base_url + f"{LINK_ROOT}/{link_id}", error="m", micro=False)
+        return segno.make(self._address(link_id), error="m", micro=False)
+
+    def _address(self, link_id: str) -> str:
+        return f"{self.pages.site.base_url}{LINK_ROOT}/{link_id}"
 
     async def _visit(self, request: PageRequest) -> tuple[Business, LinkVisit]:
         link_id, checkout = request.path["linkId"], self.pages.commands
@@ -139,8 +164,17 @@ class LinkPages:
             PageRoute("POST", PATH, "submitPaymentLink", self.submit, write),
             PageRoute("GET", f"{PATH}/qr.svg", "showLinkQrCode", self.qr_svg, read),
             PageRoute("GET", f"{PATH}/qr.png", "downloadLinkQrCode", self.qr_png, read),
+            PageRoute("GET", f"{PATH}/poster.pdf", "printLinkPoster", self.poster, read),
         ]
         return [*router.routes(pages), router.nothing_else(f"{LINK_ROOT}/{{rest:path}}")]
+
+
+def is_opened_by_browser(method: str, headers: Headers) -> bool:
+    """Not a page that is fetched ahead of a click, nor by a program that shows no page, such as most that draw previews
+    of links in a chat."""
+    purpose = (headers.one(b"sec-purpose") or headers.one(b"purpose") or "").lower()
+    shows_pages = "text/html" in (headers.one(b"accept") or "")
+    return method == "GET" and shows_pages and not purpose.startswith(("prefetch", "preview"))
 
 
 def _layout(page: LinkPageModel, *, is_test: bool) -> Layout:

@@ -157,7 +157,7 @@ class CheckoutPages:
         if payment.status is not PaymentStatus.SUCCESS:
             return self.back_to(request)
         page = await self._model(request, snapshot)
-        logo = await self._logo(snapshot.business)
+        logo = await self.logo_of(snapshot.business)
         name = _UNSAFE_IN_A_NAME.sub("-", payment.reference)
         disposition = f'attachment; filename="receipt-{name}.pdf"'.encode("ascii")
         # Takes some milliseconds, during which the event loop must go on.
@@ -167,7 +167,7 @@ class CheckoutPages:
     async def logo(self, request: PageRequest) -> File:
         """The hash is in the address, so it may be kept for ever."""
         business = await self.commands.key_cache.business_by_code(request.path["code"])
-        logo = await self._logo(business) if business else None
+        logo = await self.logo_of(business) if business else None
         if logo is None or logo.hash != request.path["hash"]:
             raise NotFound("there is no such logo")
         return File(logo.body, logo.media_type, headers=[(b"cache-control", b"public, max-age=31536000, immutable")])
@@ -181,7 +181,7 @@ class CheckoutPages:
         code.save(svg, kind="svg", **QR_STYLE)
         return File(svg.getvalue(), "image/svg+xml", headers=[(b"cache-control", b"private, max-age=86400")])
 
-    async def _logo(self, business: Business) -> Logo | None:
+    async def logo_of(self, business: Business) -> Logo | None:
         if business.brand.logo_hash is None:
             return None
         async with self.commands.deps.db.connection() as tx:

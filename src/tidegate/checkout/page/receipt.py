@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from datetime import datetime
-from functools import cache
-from importlib import resources
-from typing import Literal
+from dataclasses import dataclass
 
-import structlog
 from markupsafe import Markup
 
+from tidegate.checkout.page.document import PdfDocument, pdf_by
 from tidegate.checkout.page.layout import contact_of
 from tidegate.checkout.page.model import PageModel
 from tidegate.checkout.page.result import ResultRow, method_text, movements_of, variance_of
 from tidegate.core.colour import LIGHT, palette_for
 from tidegate.core.fee import FeeBearer
-from tidegate.infra.pdf.compile import compile_pdf
-
-log = structlog.get_logger("receipt")
 
 
 @dataclass(frozen=True)
@@ -29,25 +22,13 @@ class ReceiptPage:
     notes: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class ReceiptDocument:
-    """Texts of the PDF; `templates/receipt.typ`, its design, has them as `data`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceiptDocument(PdfDocument):
+    """Its notes say what differs from the amount asked for, what went back, how to reach the merchant."""
 
-    language: str
-    direction: Literal["ltr", "rtl"]
-    title: str
-    merchant: str
-    amount: str
     # Label and value.
     rows: tuple[tuple[str, str], ...]
-    # Sentences below the list: what differs from the amount asked for, what went back, how to reach the merchant.
-    notes: tuple[str, ...]
     footer: str
-    # As #rrggbb.
-    accent: str
-    # PNG, JPEG or WebP.
-    logo: bytes | None = field(repr=False)
-    made_at: datetime
 
 
 def receipt_of(page: PageModel) -> ReceiptPage:
@@ -107,15 +88,4 @@ def _rows(page: PageModel) -> Iterator[ResultRow]:
 
 
 def receipt_pdf(receipt: ReceiptDocument) -> bytes:
-    try:
-        return compile_pdf(_template(), receipt, made_at=receipt.made_at)
-    except RuntimeError as error:
-        if receipt.logo is None:
-            raise
-        log.error("receipt without logo: the image is broken", merchant=receipt.merchant, why=str(error))
-        return receipt_pdf(replace(receipt, logo=None))
-
-
-@cache
-def _template() -> str:
-    return (resources.files(__package__) / "templates" / "receipt.typ").read_text("utf-8")
+    return pdf_by("receipt.typ", receipt)

@@ -29,16 +29,28 @@ def components_of(types: Iterable[type[msgspec.Struct]]) -> dict[str, Any]:
 
 
 def respelled(node: Any, spellings: Mapping[str, str]) -> Any:
-    """With other values in enumerations, where the operator has named something."""
+    """With other values in enumerations and examples, where the operator has named something."""
     if isinstance(node, list):
         return [respelled(item, spellings) for item in node]
     if not isinstance(node, dict):
         return node
-    made = {key: respelled(value, spellings) for key, value in node.items()}
+    made = {
+        key: _example_respelled(value, spellings) if key == "example" else respelled(value, spellings)
+        for key, value in node.items()
+    }
     if "enum" in made and MEANINGS_KEY in made:
         made["enum"] = [spellings.get(value, value) for value in made["enum"]]
         made[MEANINGS_KEY] = {spellings.get(value, value): words for value, words in made[MEANINGS_KEY].items()}
     return made
+
+
+def _example_respelled(node: Any, spellings: Mapping[str, str]) -> Any:
+    """A name is a value, or the name of a value, such as of the attempts that are left by each method."""
+    if isinstance(node, list):
+        return [_example_respelled(item, spellings) for item in node]
+    if isinstance(node, dict):
+        return {spellings.get(key, key): _example_respelled(value, spellings) for key, value in node.items()}
+    return spellings.get(node, node) if isinstance(node, str) else node
 
 
 def _schema_of(wanted: type) -> dict[str, Any]:
