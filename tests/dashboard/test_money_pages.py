@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -105,7 +106,7 @@ async def test_an_account_is_asked_for_once_and_names_are_tried_on_it(owner: Sig
     at = "/accounts/new"
     wrong = await owner.send(at, at=at, currency="EUR", account_type="corporate", document1_url="http://x.example/a")
     assert wrong.status_code == 422
-    assert "is required for an account of type corporate" in wrong.text
+    assert "The name of the company is needed." in wrong.text
     assert "must begin with https://" in wrong.text
     fields = {
         **await owner.fields(at), "currency": "EUR", "account_type": "individual", "first_name": "Ada",
@@ -119,3 +120,14 @@ async def test_an_account_is_asked_for_once_and_names_are_tried_on_it(owner: Sig
     assert "Same name" in (await owner.client.get(page, params={"name": "ada obi"})).text
     other = (await owner.client.get(page, params={"name": "<b>Chidi</b>"})).text
     assert ("Another name" in other, "<b>Chidi" in other) == (True, False)
+
+
+async def test_an_account_says_until_when_it_takes_money(owner: SignedInPerson, inflows: Inflows) -> None:
+    await inflows.admin.execute("UPDATE business SET time_zone = 'Africa/Lagos'")
+    for_good = await inflows.account()
+    ending = await inflows.account(expires_at=datetime(2099, 11, 30, 23, tzinfo=UTC))
+    assert "money until" not in (await owner.get(f"/accounts/{for_good.id}")).text
+    page = (await owner.get(f"/accounts/{ending.id}")).text
+    # In the business's zone, with UTC beside it.
+    assert "takes money until" in page
+    assert 'title="2099-11-30 23:00:00 UTC">Tue 1 Dec 2099, 00:00:00<' in page

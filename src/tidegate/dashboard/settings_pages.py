@@ -13,11 +13,12 @@ from tidegate.approval.model import default_limit
 from tidegate.audit import store as audit
 from tidegate.core.clock import ShiftedClock
 from tidegate.core.errors import Invalid, NotFound, Problem, Refusal
-from tidegate.core.money import ACCOUNT_OFFERS, CHECKOUT_OFFERS
+from tidegate.core.money import ACCOUNT_OFFERS, CHECKOUT_OFFERS, Money
 from tidegate.dashboard.format import amount, typed
 from tidegate.dashboard.refund_form import amount_in
 from tidegate.dashboard.shell import PATH, DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.dashboard.sign_in_pages import SignInPages
+from tidegate.infra.page.form import Form
 from tidegate.infra.page.response import Html
 from tidegate.member import session_store, team_store
 from tidegate.member.permission import Permission
@@ -82,11 +83,7 @@ class SettingsPages:
 
     async def change_limits(self, visitor: DashboardVisitor) -> Html:
         try:
-            wanted = [
-                amount_in(text, currency)
-                for currency in REFUNDED
-                if (text := visitor.form.get(f"limit-{currency}", "").strip())
-            ]
+            wanted = limits_in(visitor.form)
         except Invalid as wrong:
             return await self._page(visitor, wrong)
         async with self.shell.db.transaction() as tx:
@@ -144,6 +141,22 @@ def settings_in(visitor: DashboardVisitor) -> dict[str, Any]:
         "session_minutes": int(minutes),
         "receipts_by_mail": "receipts" in form,
     }
+
+
+def limits_in(form: Form) -> list[Money]:
+    """What was left empty stays as it is. Raises Invalid, with every field that is wrong."""
+    found: list[Money] = []
+    problems: list[Problem] = []
+    for currency in REFUNDED:
+        field = f"limit-{currency}"
+        if text := form.get(field, "").strip():
+            try:
+                found.append(amount_in(text, currency, field))
+            except Invalid as wrong:
+                problems += wrong.problems
+    if problems:
+        raise Invalid(*problems)
+    return found
 
 
 def end_words(end: RehearsedEnd) -> str:
