@@ -98,8 +98,17 @@ async def test_an_inflow_tells_why_it_is_held_or_goes_back(
     assert (references[CLOSE] in held, references[HOLDER] in held) == (True, False)
     viewer = await people.person(shop, Role.VIEWER)
     assert CLOSE not in (await viewer.get(f"/inflows/{references[CLOSE]}")).text
-    for query in ("status=x", "account=x", "currency=XXX", "from=x"):
-        assert "needs a change" in (await owner.get(f"/inflows?{query}", status=422)).text
+    for verdict, name in (("exact", HOLDER), ("close", CLOSE), ("different", DIFFERENT), ("missing", "")):
+        for query in (f"verdict={verdict}", f"verdict={verdict}&currency=EUR&from=2020-01-01"):
+            page = (await owner.get(f"/inflows?{query}")).text
+            assert [one for one, reference in references.items() if reference in page] == ([name] if name else [])
+    assert references[CLOSE] in (await owner.get("/inflows?verdict=close&status=pending")).text
+    account = await inflows.admin.fetchval("SELECT id FROM virtual_account")
+    assert references[DIFFERENT] in (await owner.get(f"/inflows?verdict=different&account={account}")).text
+    assert "No inflow fits" in (await owner.get(f"/inflows?verdict=different&account={'0' * 24}")).text
+    for query in ("status=x", "account=x", "currency=XXX", "verdict=x", "from=x"):
+        page = (await owner.get(f"/inflows?{query}", status=422)).text
+        assert ("needs a change" in page, f'id="w-{query.partition("=")[0]}"' in page) == (True, True)
 
 
 async def test_an_account_is_asked_for_once_and_names_are_tried_on_it(owner: SignedInPerson, admin: Any) -> None:

@@ -97,7 +97,7 @@ DASHBOARD_FORMS = {
     "/{business}/accounts/{account}/documents": ("name",),
     "/{business}/accounts/{account}/answer": ("answer", "question"),
     "/{business}/settings/limits": ("limit-NGN",),
-    "/{business}/keys": ("name", "addresses", "days", "once"),
+    "/{business}/keys": ("name", "addresses", "days", "limit-NGN", "once"),
     "/{business}/keys/{key}": ("what", "overlap"),
     "/{business}/links": ("name", "amount", "endsAt", "successMessage", "redirectUrl"),
     "/{business}/links/{link}": ("what",),

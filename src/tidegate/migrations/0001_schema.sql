@@ -2027,6 +2027,11 @@ CREATE INDEX collection_of_currency_not_successful ON collection (business_id, d
     WHERE status <> 'successful';
 CREATE INDEX collection_of_account_not_successful ON collection (business_id, account_id, status, id)
     WHERE status <> 'successful';
+-- Names that are not the same: few beside the others.
+CREATE INDEX collection_by_verdict ON collection (business_id, (name_check ->> 'verdict'), id)
+    WHERE name_check ->> 'verdict' <> 'exact';
+CREATE INDEX collection_of_account_by_verdict ON collection (business_id, account_id, (name_check ->> 'verdict'), id)
+    WHERE name_check ->> 'verdict' <> 'exact';
 CREATE INDEX collection_that_owes ON collection (id) WHERE owed_minor > 0;
 CREATE INDEX collection_returned ON collection (return_asked_at, id) WHERE return_asked_at IS NOT NULL;
 CREATE INDEX collection_to_review ON collection (id) WHERE status = 'pending';
@@ -2576,6 +2581,7 @@ CREATE TABLE webhook_delivery (
     due_at       timestamptz,
     attempts     integer     NOT NULL DEFAULT 0,
     failures     integer     NOT NULL DEFAULT 0,
+    answer       smallint,
     lease_until  timestamptz,
     lease_token  text,
     created_at   timestamptz NOT NULL,
@@ -2593,12 +2599,16 @@ COMMENT ON TABLE webhook_delivery IS 'One event for one endpoint: queue and log 
 COMMENT ON COLUMN webhook_delivery.id IS 'Milliseconds and a serial number, so that the key is also the order of time. See new_webhook_delivery_id.';
 COMMENT ON COLUMN webhook_delivery.priority IS '0 goes first: new events, and resends by hand. 1: retries and replays.';
 COMMENT ON COLUMN webhook_delivery.failures IS 'How far the schedule has gone; begins anew when it is resent.';
+COMMENT ON COLUMN webhook_delivery.answer IS 'Of the newest try: the first digit of its status, 0 without an answer. NULL before the first.';
 CREATE INDEX webhook_delivery_due ON webhook_delivery (business_id, endpoint_id, priority, due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX webhook_delivery_in_flight ON webhook_delivery (business_id, endpoint_id) WHERE lease_token IS NOT NULL;
 CREATE INDEX webhook_delivery_by_reference ON webhook_delivery (business_id, reference, id);
 CREATE INDEX webhook_delivery_not_delivered ON webhook_delivery (business_id, status, id) WHERE status <> 'delivered';
 -- The log of one endpoint, of one event, or of both.
 CREATE INDEX webhook_delivery_by_endpoint_and_type ON webhook_delivery (business_id, endpoint_id, event_type, id);
+-- What was not taken at the first try, of which there is little.
+CREATE INDEX webhook_delivery_by_answer ON webhook_delivery (business_id, endpoint_id, answer, id) WHERE answer <> 2;
+CREATE INDEX webhook_delivery_by_attempts ON webhook_delivery (business_id, attempts, id) WHERE attempts > 1;
 
 CREATE FUNCTION new_webhook_delivery_id(p_now timestamptz) RETURNS bigint LANGUAGE sql AS $$
     SELECT (ms << 20) | ((nextval('webhook_delivery_serial') + serial_offset(ms)) & 1048575)
@@ -2718,7 +2728,8 @@ BEGIN
             v_is_more := v_taken = v_room;
             EXIT WHEN v_is_more;
             UPDATE webhook_delivery
-               SET lease_until = v_now + p_lease, lease_token = p_token, attempts = attempts + v_due.was_leased::int
+               SET lease_until = v_now + p_lease, lease_token = p_token, attempts = attempts + v_due.was_leased::int,
+                   answer = CASE WHEN v_due.was_leased THEN 0 ELSE answer END
              WHERE business_id = p_business_id AND id = v_due.id
             RETURNING event_id, failures, attempts INTO v_leased;
             IF v_due.was_leased THEN
@@ -2771,6 +2782,7 @@ BEGIN
     LOOP
         UPDATE webhook_delivery
            SET attempts = attempts + 1, failures = CASE WHEN v_result.is_success THEN 0 ELSE failures + 1 END,
+               answer = coalesce(v_result.status_code / 100, 0),
                -- A delivery cancelled while in flight stays cancelled, unless it has arrived.
                status = CASE WHEN v_result.is_success THEN 'delivered' WHEN due_at IS NULL THEN status
                              WHEN v_result.next_attempt_at IS NULL THEN 'exhausted' ELSE 'pending' END,
