@@ -20,6 +20,7 @@ from tidegate.dashboard.links import LinkDashboard
 from tidegate.dashboard.member_sign_in_pages import MemberSignInPages
 from tidegate.dashboard.new_payment import NewPaymentPages
 from tidegate.dashboard.payments import PaymentPages
+from tidegate.dashboard.proof_pages import ProofPages
 from tidegate.dashboard.receipts import ReceiptPages
 from tidegate.dashboard.refunds import RefundPages
 from tidegate.dashboard.renderer import Renderer
@@ -75,6 +76,7 @@ class Dashboard:
             *ViewPages(self.shell).routes(),
             *LinkDashboard(self.shell, names, taken, settings.links_url).routes(),
             *RefundPages(self.shell).routes(),
+            *ProofPages(self.shell).routes(),
             *WalletPages(self.shell, public_ids).routes(),
             *InflowPages(self.shell).routes(),
             *AccountRequestPages(self.shell).routes(),

@@ -863,6 +863,8 @@ CREATE TABLE journal (
         'debt_collected', 'dispute_held', 'dispute_released', 'unclaimed_released')),
     CONSTRAINT journal_cause_is_named CHECK (length(cause) BETWEEN 1 AND 200)
 );
+-- The lines of a statement by kind. Most are of checkouts, and are found among all lines.
+CREATE INDEX journal_by_kind ON journal (business_id, kind, id) WHERE kind <> 'checkout_settled';
 COMMENT ON TABLE journal IS 'One movement of money, for one cause, for ever. event_at: when it happened outside; created_at: when we booked it.';
 COMMENT ON COLUMN journal.id IS 'Microseconds since 2020: no sequence is shared by all businesses, nor by the nodes of a cluster. Of one wallet, they rise.';
 
