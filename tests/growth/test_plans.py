@@ -99,7 +99,8 @@ _DELIVERIES = """
 # Of sales, but for the oldest two, which are refunds; the newest of them is in another currency.
 _JOURNALS = """
     INSERT INTO journal (business_id, id, kind, cause, event_at, created_at)
-    SELECT $1, number, CASE WHEN number <= 2 THEN 'refund_started' ELSE 'checkout_settled' END, 'cause-' || number, $2, $2
+    SELECT $1, number, CASE WHEN number <= 2 THEN 'refund_started' ELSE 'checkout_settled' END, 'cause-' || number, $2,
+           $2
       FROM generate_series(1, $3::integer) AS number
 """
 _ENTRIES = """

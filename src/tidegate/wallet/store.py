@@ -72,9 +72,9 @@ async def list_lines(
     return [_line(row, currency) for row in rows]
 
 
-# By kind, checkouts are found among all lines, the others by their own index. The subject of a line is looked up only for the lines of the page: the LIMIT in each join keeps the planner from
-# scanning a whole table. A cause is "payment/7", "rail/transaction", or the reference of a refund or one of its
-# legs.
+# By kind, checkouts are found among all lines, the others by their own index. The subject of a line is looked up only
+# for the lines of the page: the LIMIT in each join keeps the planner from scanning a whole table. A cause is
+# "payment/7", "rail/transaction", or the reference of a refund or one of its legs.
 _LINES = """
     SELECT line.journal_id, line.amount_minor, line.balance_after_minor,
            journal.kind, journal.created_at, journal.event_at, charge.fee_minor, charge.vat_minor,
