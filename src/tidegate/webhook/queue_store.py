@@ -218,12 +218,10 @@ _FINISH = """
                        status_code, error, body, request_headers, answer_headers)),
     done AS (
         UPDATE webhook_delivery AS delivery
-           SET attempts = attempts + 1,
+           SET attempts = attempts + 1, answer = coalesce(result.status_code / 100, 0),
                failures = CASE WHEN is_success THEN 0 ELSE failures + 1 END,
-               answer = coalesce(result.status_code / 100, 0),
                -- A delivery cancelled while in flight stays cancelled, unless it has arrived.
-               status = CASE WHEN is_success THEN 'delivered'
-                             WHEN due_at IS NULL THEN status
+               status = CASE WHEN is_success THEN 'delivered' WHEN due_at IS NULL THEN status
                              WHEN next_attempt_at IS NULL THEN 'exhausted'
                              ELSE 'pending' END,
                due_at = CASE WHEN is_success OR due_at IS NULL THEN NULL ELSE next_attempt_at END,
