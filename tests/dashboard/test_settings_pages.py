@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import re
 from html import unescape
+from pathlib import Path
 from typing import Any
 
 import pytest
 from PIL import Image
 
 from build import Shop
+from cli.operating import Operator
 from conftest import MakeCheckout
 from dashboard.people import SignedInPerson
 
@@ -144,3 +146,25 @@ async def test_a_form_speaks_of_its_labels_and_not_of_the_apis_fields(
     said = unescape(answer.text.partition('id="problems"')[2].partition("</div>")[0])
     assert words in said
     assert re.findall(r"\b[a-z]+[A-Z]\w*|\w+_\w+", re.sub(r'href="[^"]*"', "", said)) == []
+
+
+async def test_the_fee_bearer_is_set_by_the_business_and_by_command(
+    owner: SignedInPerson, shop: Shop, database_url: str, tmp_path: Path
+) -> None:
+    form = {"policy": "accept", "zone": "Africa/Lagos", "session": "60"}
+    wrong = await owner.send("/settings", at="/settings", **form, bearer="nobody")
+    assert (wrong.status_code, '<a href="#f-bearer">' in wrong.text) == (422, True)
+    assert (await owner.send("/settings", at="/settings", **form, bearer="customer")).status_code == 303
+    made = await owner.send("/links", at="/links", name="Ticket", kind="reusable", currency="NGN", amount="100")
+    assert made.status_code == 303
+    for at in ("/settings", "/payments/new"):
+        chosen = re.findall(r'name="(?:bearer|feeBearer)" value="(\w+)" checked', (await owner.get(at)).text)
+        assert chosen == ["customer"], at
+    headers = {"api-key": shop.secret_key}
+    [link] = (await shop.client.get("/checkout/payment-links", headers=headers)).json()["data"]["results"]
+    assert link["feeBearer"] == "customer"
+    operator = Operator(database_url, tmp_path)
+    assert (await operator.json("merchant", "set", shop.business_id, "--fee-bearer", "business"))[
+        "feeBearer"
+    ] == "business"
+    assert "who pays the fee: business → customer" in (await owner.get("/audit")).text

@@ -90,7 +90,7 @@ DASHBOARD_FORMS = {
     "/{business}/team/invitations/{invitation}/withdraw": ("unknown",),
     "/{business}/team/{person}": ("what", "role"),
     "/{business}/team/{person}/reset": ("unknown",),
-    "/{business}/settings": ("policy", "zone", "session"),
+    "/{business}/settings": ("policy", "zone", "session", "bearer"),
     "/{business}/settings/hosts": ("hosts",),
     "/{business}/settings/two-step": ("two_step_for_all",),
     "/{business}/accounts/new": ("first_name", "last_name", "business_name", "flow", "reference", "document1_url"),

@@ -58,7 +58,7 @@ def create(words: tuple[str, ...], once: bool, as_json: bool, **fields: Any) -> 
             wire.problems_with, value=value, business=business, names=deps.names, mode=settings.mode,
             taken=partial(methods_taken, deps.rails), now=now,
         )  # fmt: skip
-        terms = wire.terms_from(read(value, wire.CreateLink, check), deps.names)
+        terms = wire.terms_from(read(value, wire.CreateLink, check), business, deps.names)
         async with deps.db.transaction() as tx:
             view = await commands.create(tx, business, terms, by=OPERATOR, now=now)
         return wire.record_of(view, deps.names, settings.links_url, now=now)

@@ -129,6 +129,7 @@ GROUPS = {
 _LABELS = {
     "accent": "colour",
     "asked_by": "asked by",
+    "fee_bearer": "who pays the fee",
     "lastFour": "last four",
     "proposedBy": "proposed by",
     "receipts_by_mail": "receipts by e-mail",

@@ -61,7 +61,7 @@ class LinkDashboard:
             taken=self.taken, now=visitor.now,
         )  # fmt: skip
         try:
-            terms = wire.terms_from(read(value, wire.CreateLink, check), self.names)
+            terms = wire.terms_from(read(value, wire.CreateLink, check), visitor.business, self.names)
         except Invalid as wrong:
             return await self._list(visitor, wrong)
 

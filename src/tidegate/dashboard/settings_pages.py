@@ -13,6 +13,7 @@ from tidegate.approval.model import default_limit
 from tidegate.audit import store as audit
 from tidegate.core.clock import ShiftedClock
 from tidegate.core.errors import Invalid, NotFound, Problem, Refusal
+from tidegate.core.fee import FeeBearer
 from tidegate.core.money import ACCOUNT_OFFERS, CHECKOUT_OFFERS, Money
 from tidegate.dashboard.format import amount, typed
 from tidegate.dashboard.refund_form import amount_in
@@ -65,6 +66,7 @@ class SettingsPages:
             visitor, "settings.html", title="Settings", section="Settings", wrong=wrong, status=422 if wrong else 200,
             business=visitor.business, policies=POLICIES, limits=shown, zones=sorted(available_timezones()),
             rehearsal=rehearsal, rehearsed_days=REHEARSED_DAYS, end_words=end_words,
+            bearers=list(FeeBearer),
         )  # fmt: skip
 
     async def change(self, visitor: DashboardVisitor) -> Html:
@@ -125,7 +127,7 @@ async def save(shell: DashboardShell, visitor: DashboardVisitor, changes: dict[s
 
 def settings_in(visitor: DashboardVisitor) -> dict[str, Any]:
     form = visitor.form
-    policy, zone, minutes = form.get("policy", ""), form.get("zone", ""), form.get("session", "")
+    policy, zone, minutes, bearer = (form.get(name, "") for name in ("policy", "zone", "session", "bearer"))
     problems = []
     if policy not in POLICIES:
         problems.append(Problem("policy", "Choose what happens when the amount differs."))
@@ -133,6 +135,8 @@ def settings_in(visitor: DashboardVisitor) -> dict[str, Any]:
         problems.append(Problem("zone", "Choose a time zone of the list, such as Africa/Lagos."))
     if not minutes.isascii() or not minutes.isdigit() or len(minutes) > 4 or not 15 <= int(minutes) <= 1440:
         problems.append(Problem("session", "Enter how many minutes a payer has, from 15 to 1440."))
+    if bearer not in set(FeeBearer):
+        problems.append(Problem("bearer", "Choose who pays the fee."))
     if problems:
         raise Invalid(*problems)
     return {
@@ -140,6 +144,7 @@ def settings_in(visitor: DashboardVisitor) -> dict[str, Any]:
         "time_zone": zone,
         "session_minutes": int(minutes),
         "receipts_by_mail": "receipts" in form,
+        "fee_bearer": FeeBearer(bearer),
     }
 
 

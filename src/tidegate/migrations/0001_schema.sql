@@ -118,6 +118,7 @@ CREATE TABLE business (
     logo_hash                text,
     time_zone                text        NOT NULL DEFAULT 'UTC',
     receipts_by_mail         boolean     NOT NULL DEFAULT false,
+    fee_bearer               text        NOT NULL DEFAULT 'business',
     two_step_for_all         boolean     NOT NULL DEFAULT false,
     created_at               timestamptz NOT NULL,
     updated_at               timestamptz NOT NULL,
@@ -128,6 +129,7 @@ CREATE TABLE business (
     CONSTRAINT business_session_is_15_minutes_to_a_day CHECK (session_minutes BETWEEN 15 AND 1440),
     CONSTRAINT business_variance_policy_is_known CHECK (variance_policy IN ('accept', 'top_up', 'return')),
     CONSTRAINT business_tolerance_is_not_negative CHECK (variance_tolerance_minor >= 0),
+    CONSTRAINT business_fee_bearer_is_known CHECK (fee_bearer IN ('business', 'customer')),
     CONSTRAINT business_inflow_name_policy_is_known CHECK (inflow_name_policy IN ('hold', 'strict')),
     CONSTRAINT business_has_at_most_20_checkout_origins CHECK (cardinality(checkout_origins) <= 20),
     CONSTRAINT business_accent_is_a_colour CHECK (accent ~ '^#[0-9a-f]{6}$'),
@@ -146,6 +148,7 @@ COMMENT ON COLUMN business.checkout_origins IS 'Origins whose pages may show its
 COMMENT ON COLUMN business.two_step_for_all IS 'Whether every member needs a second factor to sign in to the dashboard, whatever the role.';
 COMMENT ON COLUMN business.accent IS 'The accent colour of its pages; NULL for the default.';
 COMMENT ON COLUMN business.time_zone IS 'Of the times and days that its dashboard shows, such as Africa/Lagos.';
+COMMENT ON COLUMN business.fee_bearer IS 'Who pays the fee of a payment or a link that does not say it.';
 COMMENT ON COLUMN business.receipts_by_mail IS 'Whether a payer is sent the receipt once the payment has succeeded, and once a refund of it has.';
 COMMENT ON COLUMN business.logo_hash IS 'The hash of its row in business_logo; NULL when it has none.';
 

@@ -49,7 +49,7 @@ class PaymentLinkApi:
             taken=self.taken,
             now=now,
         )
-        terms = wire.terms_from(read(value, wire.CreateLink, check), self.names)
+        terms = wire.terms_from(read(value, wire.CreateLink, check), business, self.names)
 
         async def act(tx: Tx) -> Answer:
             return self._answer(call, await commands.create(tx, business, terms, by=_by(call), now=now))

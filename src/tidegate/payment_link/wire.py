@@ -51,7 +51,12 @@ class CreateLink(msgspec.Struct, kw_only=True, rename="camel"):
         Annotated[int, Meta(ge=1)] | None,
         Meta(description="The most that the customer may choose; the currency's limit when absent."),
     ] = None
-    fee_bearer: Annotated[FeeBearer, Meta(description="Who pays the fee.")] = FeeBearer.BUSINESS
+    fee_bearer: (
+        Annotated[
+            FeeBearer, Meta(description="Who pays the fee. By default what your business has set: at first, it does.")
+        ]
+        | UnsetType
+    ) = UNSET
     payment_methods: OfferedMethods = None
     ends_at: Annotated[Moment | None, Meta(description="It takes payments before this time; of a day, to its end.")] = (
         None
@@ -154,7 +159,7 @@ def _amount_problems(fields: Mapping[str, Any]) -> Iterator[Problem]:
         yield Problem("amountMax", "must not be less than amountMin")
 
 
-def terms_from(request: CreateLink, names: MethodNames) -> LinkTerms:
+def terms_from(request: CreateLink, business: Business, names: MethodNames) -> LinkTerms:
     currency = Currency(request.currency)
     is_once = request.kind is LinkKind.ONE_OFF
     fixed = None if request.amount is None else Money.of_major(request.amount, currency)
@@ -166,7 +171,7 @@ def terms_from(request: CreateLink, names: MethodNames) -> LinkTerms:
         asked=fixed,
         least=fixed or Money.of_major(request.amount_min or 1, currency),
         most=fixed or Money.of_major(request.amount_max or limit, currency),
-        fee_bearer=request.fee_bearer,
+        fee_bearer=business.fee_bearer if request.fee_bearer is UNSET else request.fee_bearer,
         methods=methods_named(request.payment_methods or [], names),
         success_message=request.success_message,
         redirect_url=str(request.redirect_url) if request.redirect_url else None,
