@@ -33,6 +33,7 @@ IN_EVERY_VIEW = ("", "/payments?currency=NGN", "/payments/{paid}")
 PAGES = (
     "", "/payments?currency=NGN", "/payments/{paid}", "/payments/new", "/links", "/find?q=pay", "/webhooks/replay",
     "/takings?currency=NGN", "/refunds", "/refunds?tab=approve", "/wallets", "/wallets/NGN", "/wallets/NGN/locked",
+    "/wallets/proof",
     "/inflows", "/inflows/{inflow}", "/inflows/{credited}", "/accounts/new", "/accounts/{account}?name=Ada+Obii",
     "/webhooks", "/webhooks/deliveries/{delivery}",
     "/keys", "/developers", "/team", "/audit", "/settings", "/branding", "/sandbox/people",

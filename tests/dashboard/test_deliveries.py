@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
+from html import unescape
 from typing import Any
+from urllib.parse import parse_qsl, urlencode
 
 import pytest
 
 from build import Shop
 from dashboard.people import SignedInPerson
-from receiver import OK, Receiver, answer, receiving
+from receiver import OK, Receiver, answer, close, receiving
 from tidegate.core.clock import SystemClock
 from tidegate.dashboard import chart
 from tidegate.dashboard.chart import HourBar
@@ -93,3 +96,92 @@ def test_a_strip_shows_a_single_failure_among_many() -> None:
 
 async def test_a_sandbox_without_an_endpoint_recommends_listening(owner: SignedInPerson) -> None:
     assert "run <code>tidegate listen</code>" in (await owner.get("/webhooks")).text
+
+
+@pytest.mark.parametrize("is_cluster", [False, True])
+async def test_deliveries_are_found_by_answer_tries_and_day(
+    owner: SignedInPerson, world: World, receiver: Receiver, is_cluster: bool
+) -> None:
+    """A cluster works the queue off by functions of its own."""
+    world.db.is_cluster = is_cluster
+    try:
+        await world.endpoint(receiver.url("/hook"))
+        await world.event(EXAMPLE, reference="TAKEN")
+        await world.walk()
+        receiver.behaviour = answer(503)
+        await world.event(EXAMPLE, reference="BROKEN")
+        await world.walk()
+        receiver.behaviour = close
+        await world.event(EXAMPLE, reference="SILENT")
+        await world.walk()
+        world.later(seconds=10)
+        await world.walk()
+    finally:
+        world.db.is_cluster = False
+
+    async def found(query: str) -> set[str]:
+        page = (await owner.get(f"/webhooks?{query}")).text
+        return {name for name in ("TAKEN", "BROKEN", "SILENT") if f'<td class="rest">{name}</td>' in page}
+
+    day = f"{world.clock.now():%Y-%m-%d}"
+    assert await found("answer=2xx") == {"TAKEN"}
+    # The second try of the first one was not answered either.
+    assert await found("answer=5xx") == set()
+    assert await found("answer=none") == {"BROKEN", "SILENT"}
+    assert await found("answer=none&tries=2&event=charge.successful") == {"BROKEN", "SILENT"}
+    assert await found("tries=3") == set()
+    assert await found(f"from={day}&to={day}&status=delivered") == {"TAKEN"}
+    assert await found("to=2020-01-01") == set()
+    assert await found("answer=4xx&reference=TAKEN") == set()
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["status=x", "event=x", "endpoint=x", "answer=x", "answer=0", "tries=0", "tries=x", "from=x", "to=2026-13-01"],
+)
+async def test_a_filter_that_is_none_is_refused_beside_its_field(
+    owner: SignedInPerson, world: World, query: str
+) -> None:
+    await world.endpoint("https://shop.example/hook")
+    page = (await owner.get(f"/webhooks?{query}", status=422)).text
+    name = query.partition("=")[0]
+    assert f'<a href="#f-{name}">' in page
+    assert f'id="w-{name}"' in page
+    assert f'aria-describedby="w-{name}"' in page
+
+
+async def test_every_wrong_filter_is_named_and_a_long_reference_is_not_cut(owner: SignedInPerson, world: World) -> None:
+    await world.endpoint("https://shop.example/hook")
+    page = (await owner.get(f"/webhooks?answer=x&from=x&reference={'a' * 101}", status=422)).text
+    assert re.findall(r'<a href="#f-(\w+)">', page) == ["answer", "reference", "from"]
+
+
+async def test_older_keeps_every_filter(owner: SignedInPerson, world: World, admin: Any) -> None:
+    endpoint = (await world.endpoint("https://shop.example/hook")).endpoint.id
+    await world.event(EXAMPLE, reference="R")
+    await world.sender.fan_out()
+    await admin.execute("UPDATE webhook_delivery SET attempts = 2, answer = 5")
+    await admin.execute(
+        """
+        INSERT INTO event (business_id, id, type, cause, payload, reference, created_at, is_fanned_out)
+        SELECT business_id, 'event-' || number, type, 'cause-' || number, payload, reference, created_at, true
+          FROM event, generate_series(1, 60) AS number
+        """
+    )
+    await admin.execute(
+        """
+        INSERT INTO webhook_delivery (business_id, id, endpoint_id, event_id, event_type, reference, priority, due_at,
+                                      created_at, attempts, answer)
+        SELECT business_id, id - number, endpoint_id, 'event-' || number, event_type, reference, 0, due_at, created_at,
+               2, 5
+          FROM webhook_delivery, generate_series(1, 60) AS number
+        """
+    )
+    day = f"{world.clock.now():%Y-%m-%d}"
+    query = {"status": "pending", "event": "charge.successful", "endpoint": endpoint, "reference": "R"}
+    query |= {"answer": "5xx", "tries": "2", "from": day, "to": day}
+    page = (await owner.get(f"/webhooks?{urlencode(query)}")).text
+    older = re.findall(r'<a class="button plain" href="([^"]+)">Older', page)[0]
+    kept = dict(parse_qsl(unescape(older).partition("?")[2]))
+    assert {name: kept.get(name) for name in query} == query
+    assert (await owner.client.get(unescape(older))).text.count('<th scope="row">') == 11

@@ -153,7 +153,7 @@ async def test_an_approval_is_void_once_the_inflow_changed(
 async def test_above_the_limit_needs_two(people: People, owner: SignedInPerson, credited: str, admin: Any) -> None:
     await people.person(await people.shop_of(owner), Role.ADMIN)
     assert (await owner.send("/settings/limits", at="/settings", **{"limit-EUR": "50"})).status_code == 303
-    assert "Ask for the refund" in (await owner.get(credited)).text
+    assert ">Continue</button>" in (await owner.get(credited)).text
     assert (await owner.send(f"{credited}/refund", at=credited, what="all")).status_code == 303
     assert await count(admin) == 0
 
@@ -183,3 +183,11 @@ async def test_a_refund_that_failed_is_given_again_from_the_inflow(
     assert "The refund of €10.13 failed" in (await owner.get(credited)).text
     again = await owner.send(f"{credited}/refund", at=credited, what="part", amount="10.13")
     assert (again.status_code, await count(admin)) == (303, 2)
+
+
+async def test_the_page_of_an_inflow_says_what_a_refund_was_asked_of(
+    people: People, owner: SignedInPerson, shop: Shop, credited: str
+) -> None:
+    support = await people.person(shop, Role.SUPPORT, name="Sade Ojo")
+    await support.send(f"{credited}/refund", at=credited, what="part", amount="20")
+    assert "Sade Ojo asked for a refund of this inflow" in (await owner.get(credited)).text

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from datetime import timedelta
+from html import unescape
 from typing import Any
 
 import pytest
@@ -14,11 +16,15 @@ from build import Shop, order
 from checkout.paying import card
 from conftest import MakeCheckout
 from dashboard.people import People, SignedInPerson
+from tidegate.audit.model import OPERATOR
 from tidegate.core.clock import SystemClock
+from tidegate.core.ids import Mode
 from tidegate.dashboard import home_store
 from tidegate.dashboard.roll_up import roll_up
 from tidegate.infra.db import Database
 from tidegate.member.permission import Role
+from tidegate.merchant import commands as merchants
+from tidegate.merchant.key_terms import KeyRequest, terms_of
 
 pytestmark = pytest.mark.usefixtures("unlimited")
 
@@ -245,3 +251,41 @@ async def test_a_webhook_at_a_forbidden_address_is_refused_with_why(owner: Signe
         answer = await owner.send("/webhooks/endpoints", at="/webhooks", url=url)
         assert answer.status_code == 422, url
         assert "needs a change" in answer.text
+
+
+async def test_each_key_says_who_made_it(people: People, shop: Shop, db: Database) -> None:
+    owner = await people.person(shop, Role.OWNER, name="Ada Obi")
+    developer = await people.person(shop, Role.DEVELOPER, name="Kemi Ade")
+    await developer.send("/keys", at="/keys", name="Reader", **{"scope-read": "yes"})
+    terms = terms_of(KeyRequest(name="Made by command", scopes=["read"]), now=people.now())
+    async with db.transaction() as tx:
+        await merchants.make_key(tx, shop.business_id, terms, mode=Mode.SANDBOX, by=OPERATOR, now=people.now())
+    key_id = await people.admin.fetchval("SELECT id FROM credential WHERE name = 'Reader'")
+    await owner.send(f"/keys/{key_id}", at="/keys", what="roll", overlap="7")
+    page = unescape((await owner.get("/keys")).text)
+    lines = [re.sub(r"\s+", " ", line) for line in page.partition('aria-label="Keys"')[2].split("<li>")[1:]]
+    # The newest first; the two that came with the business last.
+    assert [re.findall(r"<b>([^<]+)</b>.* made by ([A-Z][\w' ]+?) \d", line)[0] for line in lines] == [
+        ("Reader", "Ada Obi"),
+        ("Made by command", "Tidegate's operator"),
+        ("Reader", "Kemi Ade"),
+        ("Public key", "Tidegate's operator"),
+        ("Secret key", "Tidegate's operator"),
+    ]
+
+
+async def test_a_key_is_made_with_its_refund_limit(owner: SignedInPerson, admin: Any) -> None:
+    fields = {"name": "Till", "scope-refund": "yes", "limit-NGN": "5000", "limit-KES": "70"}
+    assert (await owner.send("/keys", at="/keys", **fields)).status_code == 200
+    limits = await admin.fetchval("SELECT refund_max FROM credential WHERE name = 'Till'")
+    assert json.loads(limits) == {"NGN": 5_000_00, "KES": 70_00}
+    assert "one refund up to ₦5,000.00 or KSh 70.00" in (await owner.get("/keys")).text
+
+
+@pytest.mark.parametrize("wrong", [{"limit-NGN": "5,000"}, {"limit-NGN": "-1"}, {"limit-NGN": "5", "scope-refund": ""}])
+async def test_a_wrong_refund_limit_makes_no_key(owner: SignedInPerson, admin: Any, wrong: dict[str, str]) -> None:
+    fields = {"name": "Till", "scope-read": "yes", "scope-refund": "yes", **wrong}
+    answer = await owner.send("/keys", at="/keys", **fields)
+    assert (answer.status_code, '<a href="#f-limit-NGN">' in answer.text) == (422, True)
+    assert f'value="{wrong["limit-NGN"]}"' in answer.text
+    assert await admin.fetchval("SELECT count(*) FROM credential WHERE name = 'Till'") == 0

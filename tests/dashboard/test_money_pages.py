@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -97,15 +98,24 @@ async def test_an_inflow_tells_why_it_is_held_or_goes_back(
     assert (references[CLOSE] in held, references[HOLDER] in held) == (True, False)
     viewer = await people.person(shop, Role.VIEWER)
     assert CLOSE not in (await viewer.get(f"/inflows/{references[CLOSE]}")).text
-    for query in ("status=x", "account=x", "currency=XXX", "from=x"):
-        assert "needs a change" in (await owner.get(f"/inflows?{query}", status=422)).text
+    for verdict, name in (("exact", HOLDER), ("close", CLOSE), ("different", DIFFERENT), ("missing", "")):
+        for query in (f"verdict={verdict}", f"verdict={verdict}&currency=EUR&from=2020-01-01"):
+            page = (await owner.get(f"/inflows?{query}")).text
+            assert [one for one, reference in references.items() if reference in page] == ([name] if name else [])
+    assert references[CLOSE] in (await owner.get("/inflows?verdict=close&status=pending")).text
+    account = await inflows.admin.fetchval("SELECT id FROM virtual_account")
+    assert references[DIFFERENT] in (await owner.get(f"/inflows?verdict=different&account={account}")).text
+    assert "No inflow fits" in (await owner.get(f"/inflows?verdict=different&account={'0' * 24}")).text
+    for query in ("status=x", "account=x", "currency=XXX", "verdict=x", "from=x"):
+        page = (await owner.get(f"/inflows?{query}", status=422)).text
+        assert ("needs a change" in page, f'id="w-{query.partition("=")[0]}"' in page) == (True, True)
 
 
 async def test_an_account_is_asked_for_once_and_names_are_tried_on_it(owner: SignedInPerson, admin: Any) -> None:
     at = "/accounts/new"
     wrong = await owner.send(at, at=at, currency="EUR", account_type="corporate", document1_url="http://x.example/a")
     assert wrong.status_code == 422
-    assert "is required for an account of type corporate" in wrong.text
+    assert "The name of the company is needed." in wrong.text
     assert "must begin with https://" in wrong.text
     fields = {
         **await owner.fields(at), "currency": "EUR", "account_type": "individual", "first_name": "Ada",
@@ -119,3 +129,14 @@ async def test_an_account_is_asked_for_once_and_names_are_tried_on_it(owner: Sig
     assert "Same name" in (await owner.client.get(page, params={"name": "ada obi"})).text
     other = (await owner.client.get(page, params={"name": "<b>Chidi</b>"})).text
     assert ("Another name" in other, "<b>Chidi" in other) == (True, False)
+
+
+async def test_an_account_says_until_when_it_takes_money(owner: SignedInPerson, inflows: Inflows) -> None:
+    await inflows.admin.execute("UPDATE business SET time_zone = 'Africa/Lagos'")
+    for_good = await inflows.account()
+    ending = await inflows.account(expires_at=datetime(2099, 11, 30, 23, tzinfo=UTC))
+    assert "money until" not in (await owner.get(f"/accounts/{for_good.id}")).text
+    page = (await owner.get(f"/accounts/{ending.id}")).text
+    # In the business's zone, with UTC beside it.
+    assert "takes money until" in page
+    assert 'title="2099-11-30 23:00:00 UTC">Tue 1 Dec 2099, 00:00:00<' in page

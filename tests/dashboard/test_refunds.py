@@ -208,3 +208,43 @@ async def test_disputed_money_has_no_refund_form(owner: SignedInPerson, paid: Ch
     page = await owner.get(at(paid))
     assert "Dispute d-7 of NGN 100.00 is open" in page.text
     assert f"{at(paid)}/refund" not in page.text
+
+
+async def test_each_choice_says_whether_a_second_person_is_needed(
+    people: People, owner: SignedInPerson, shop: Shop, paid: Checkout
+) -> None:
+    form = (await owner.get(at(paid))).text.partition('id="f-what"')[2].partition("</form>")[0]
+    assert ("at once" in form, "second person" in form, ">Refund</button>" in form) == (True, False, True)
+    support = await people.person(shop, Role.SUPPORT)
+    await people.person(shop, Role.ADMIN)
+    form = (await support.get(at(paid))).text.partition('id="f-what"')[2].partition("</form>")[0]
+    assert ("at once" in form, ">Ask for the refund</button>" in form) == (False, True)
+    await owner.send("/settings/limits", at="/settings", **{"limit-NGN": "50"})
+    form = (await owner.get(at(paid))).text.partition('id="f-what"')[2].partition("</form>")[0]
+    everything, another = form.split("<label")[1:3]
+    assert "a second person approves" in everything
+    assert "up to ₦50.00 at once; above, a second person approves" in another
+    # A part can be done at once, so the button promises neither.
+    assert ">Continue</button>" in form
+
+
+@pytest.mark.parametrize("changed", [{"amount": "20"}, {"reason": "another"}])
+async def test_one_form_sent_again_with_something_else_is_refused(
+    owner: SignedInPerson, paid: Checkout, admin: Any, changed: dict[str, str]
+) -> None:
+    fields = {**await owner.fields(at(paid)), "what": "part", "amount": "10", "factor": "sandbox"}
+    assert (await owner.post(f"{at(paid)}/refund", fields)).status_code == 303
+    other = await owner.post(f"{at(paid)}/refund", {**fields, **changed})
+    assert (other.status_code, "sent before with something else" in other.text) == (409, True)
+    assert await count(admin) == 1
+    # A factor and a token are of the page, not of what is asked for.
+    again = await owner.post(f"{at(paid)}/refund", {**fields, "factor": "another"})
+    assert (again.status_code, await count(admin)) == (303, 1)
+
+
+async def test_marks_of_direction_are_dropped_from_a_reason(owner: SignedInPerson, paid: Checkout, admin: Any) -> None:
+    done = await owner.send(
+        f"{at(paid)}/refund", at=at(paid), what="part", amount="10", reason="paid \u202etwice", note="\u2066n"
+    )
+    assert done.status_code == 303
+    assert tuple(await admin.fetchrow("SELECT reason, note FROM refund")) == ("paid twice", "n")

@@ -98,7 +98,7 @@ async def test_a_field_that_nobody_asked_for_changes_nothing(owner: SignedInPers
         "rate_per_second": "9",
     }
     done = await owner.send(
-        "/settings", at="/settings", policy="return", zone="Africa/Lagos", session="60",
+        "/settings", at="/settings", policy="return", zone="Africa/Lagos", session="60", bearer="business",
         **{name: value for name, value in extra.items() if name != "role"},
     )  # fmt: skip
     assert done.status_code == 303

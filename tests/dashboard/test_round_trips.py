@@ -56,6 +56,9 @@ WITH_QUERY = (
     "/find?q={payment}",
     "/audit?what=team",
     "/wallets/{currency}?from={day}",
+    "/wallets/{currency}?kind=refunds",
+    "/webhooks?answer=5xx&tries=2&to={day}",
+    "/inflows?verdict=close",
 )
 MORE = {
     # Before a period of the past is read, its end is closed: bookings on their way are waited for.

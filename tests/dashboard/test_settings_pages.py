@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import io
+import re
+from html import unescape
+from pathlib import Path
 from typing import Any
 
 import pytest
 from PIL import Image
 
 from build import Shop
+from cli.operating import Operator
 from conftest import MakeCheckout
 from dashboard.people import SignedInPerson
 
@@ -97,3 +101,70 @@ async def test_the_preview_is_the_payers_own_page_and_saves_nothing(
     assert "@media (prefers" not in (await owner.get("/branding/preview?theme=dark")).text
     wrong = await owner.get("/branding/preview?accent=%22%3E%3Cscript%3E&state=none")
     assert "<script>" not in wrong.text.replace("<script src", "")
+
+
+async def test_wrong_limits_keep_what_was_typed_and_lead_to_each_field(owner: SignedInPerson, admin: Any) -> None:
+    typed = {"limit-NGN": "5,000", "limit-KES": "70.00", "limit-GHS": "none"}
+    answer = await owner.send("/settings/limits", at="/settings", **typed)
+    assert answer.status_code == 422
+    assert re.findall(r'<a href="#(f-limit-\w+)">', answer.text) == ["f-limit-NGN", "f-limit-GHS"]
+    for name, text in typed.items():
+        assert re.search(rf'id="f-{name}" name="{name}" type="text" value="{text}"', answer.text), name
+    assert await admin.fetchval("SELECT count(*) FROM refund_limit") == 0
+    assert "For each refund by itself" in answer.text
+
+
+# With each, the words of the page that say what is wrong.
+API_WORDS = [
+    (
+        "/links",
+        {"name": "A", "kind": "reusable", "currency": "NGN", "amountMin": "9", "amountMax": "2"},
+        "The greatest amount must not be less than the least amount.",
+    ),
+    (
+        "/links",
+        {"name": "A", "kind": "reusable", "currency": "NGN", "amount": "9", "amountMin": "2"},
+        "Give the amount, or the least and the greatest; not both.",
+    ),
+    (
+        "/links",
+        {"name": "A", "kind": "one_off", "currency": "NGN", "amount": "9", "paymentsMax": "3"},
+        "A link that is paid once has no number here",
+    ),
+    ("/accounts/new", {"currency": "EUR", "account_type": "individual"}, "The first name is needed."),
+    ("/payments/new", {"currency": "NGN", "amount": "x", "reference": "a b"}, "The amount must be"),
+    ("/keys", {"name": "Shop"}, "What the key may do must be one or more"),
+]
+
+
+@pytest.mark.parametrize(("at", "fields", "words"), API_WORDS)
+async def test_a_form_speaks_of_its_labels_and_not_of_the_apis_fields(
+    owner: SignedInPerson, at: str, fields: dict[str, str], words: str
+) -> None:
+    answer = await owner.send(at, at=at, **fields)
+    assert answer.status_code == 422
+    said = unescape(answer.text.partition('id="problems"')[2].partition("</div>")[0])
+    assert words in said
+    assert re.findall(r"\b[a-z]+[A-Z]\w*|\w+_\w+", re.sub(r'href="[^"]*"', "", said)) == []
+
+
+async def test_the_fee_bearer_is_set_by_the_business_and_by_command(
+    owner: SignedInPerson, shop: Shop, database_url: str, tmp_path: Path
+) -> None:
+    form = {"policy": "accept", "zone": "Africa/Lagos", "session": "60"}
+    wrong = await owner.send("/settings", at="/settings", **form, bearer="nobody")
+    assert (wrong.status_code, '<a href="#f-bearer">' in wrong.text) == (422, True)
+    assert (await owner.send("/settings", at="/settings", **form, bearer="customer")).status_code == 303
+    made = await owner.send("/links", at="/links", name="Ticket", kind="reusable", currency="NGN", amount="100")
+    assert made.status_code == 303
+    for at in ("/settings", "/payments/new"):
+        chosen = re.findall(r'name="(?:bearer|feeBearer)" value="(\w+)" checked', (await owner.get(at)).text)
+        assert chosen == ["customer"], at
+    headers = {"api-key": shop.secret_key}
+    [link] = (await shop.client.get("/checkout/payment-links", headers=headers)).json()["data"]["results"]
+    assert link["feeBearer"] == "customer"
+    operator = Operator(database_url, tmp_path)
+    assert (await operator.json("merchant", "set", shop.business_id, "--fee-bearer", "business"))[
+        "feeBearer"
+    ] == "business"
+    assert "who pays the fee: business → customer" in (await owner.get("/audit")).text

@@ -11,14 +11,22 @@ from typing import Any
 import asyncpg
 import pytest
 
+from tidegate.account.name_verdict import NameVerdict
 from tidegate.bank_file import reversal_store as bank_reversal_store
 from tidegate.bank_file import store as bank_file_store
+from tidegate.collection import list_store as inflow_list
 from tidegate.collection import reversal_store
+from tidegate.collection.model import CollectionStatus
 from tidegate.console.find import sought_in
 from tidegate.core.ids import Mode
+from tidegate.core.money import Currency
+from tidegate.dashboard import proof_store
 from tidegate.infra.db import Database, Tx
+from tidegate.ledger.model import JournalKind
 from tidegate.merchant import commands as merchants
 from tidegate.payment import sweep_store
+from tidegate.wallet import commands as wallet_commands
+from tidegate.wallet import store as wallet_store
 from tidegate.webhook import log_store
 from tidegate.webhook.model import DeliveryStatus
 
@@ -77,11 +85,51 @@ _EVENTS = """
            'cause-' || number, '', $2, true
       FROM generate_series(1, $3::integer) AS number
 """
-# One of the quiet endpoint, one of the rare event, both among the oldest.
+# One of the quiet endpoint, one of the rare event, two that were not taken at once, all among the oldest.
 _DELIVERIES = """
-    INSERT INTO webhook_delivery (business_id, id, endpoint_id, event_id, event_type, status, priority, created_at)
+    INSERT INTO webhook_delivery (business_id, id, endpoint_id, event_id, event_type, status, priority, created_at,
+                                  attempts, answer)
     SELECT $1, number, CASE number WHEN 3 THEN 'quiet' ELSE 'busy' END, 'event-' || number,
-           CASE number WHEN 5 THEN 'refund.failed' ELSE 'charge.successful' END, 'delivered', 0, $2
+           CASE number WHEN 5 THEN 'refund.failed' ELSE 'charge.successful' END, 'delivered', 0, $2,
+           CASE number WHEN 7 THEN 2 WHEN 8 THEN 9 ELSE 1 END, CASE number WHEN 7 THEN 5 WHEN 8 THEN 0 ELSE 2 END
+      FROM generate_series(1, $3::integer) AS number
+"""
+
+
+# Of sales, but for the oldest two, which are refunds; the newest of them is in another currency.
+_JOURNALS = """
+    INSERT INTO journal (business_id, id, kind, cause, event_at, created_at)
+    SELECT $1, number, CASE WHEN number <= 2 THEN 'refund_started' ELSE 'checkout_settled' END, 'cause-' || number, $2,
+           $2
+      FROM generate_series(1, $3::integer) AS number
+"""
+_ENTRIES = """
+    INSERT INTO entry (business_id, journal_id, line, account, currency, amount_minor, balance_after_minor)
+    SELECT $1, number, line, CASE line WHEN 1 THEN 'wallet' ELSE 'rail' END,
+           CASE number WHEN 2 THEN 'KES' ELSE 'NGN' END, CASE line WHEN 1 THEN 1 ELSE -1 END,
+           CASE WHEN line = 1 THEN CASE number WHEN 1 THEN 1 WHEN 2 THEN 1 ELSE number - 1 END END
+      FROM generate_series(1, $2::integer) AS number, generate_series(1, 2) AS line
+"""
+_WALLETS = """
+    INSERT INTO wallet (business_id, currency, balance_minor, locked_minor, created_at, updated_at)
+    VALUES ($1, 'NGN', $3, 0, $2, $2), ($1, 'KES', 1, 0, $2, $2)
+"""
+_ACCOUNTS = """
+    INSERT INTO virtual_account (business_id, id, status, currency, settlement_currency, account_type, holder, kyc,
+                                 created_at, updated_at)
+    SELECT $1, id, 'pending', 'EUR', 'EUR', 'individual', 'Ada Obi', '{}', $2, $2
+      FROM unnest(ARRAY[repeat('a', 24), repeat('b', 24)]) AS id
+"""
+# All of one account and credited, but for the two oldest with another name.
+_INFLOWS = """
+    INSERT INTO collection (business_id, id, reference, account_id, status, reason, source_currency, source_minor,
+                            destination_currency, destination_minor, fee_minor, vat_minor, credited_minor, fee_rule_id,
+                            rail, transaction_id, scheme, name_check, valued_at, created_at, updated_at)
+    SELECT $1, number, 'col_' || number, repeat(CASE number WHEN 1 THEN 'b' ELSE 'a' END, 24),
+           CASE WHEN number > 2 THEN 'successful' ELSE 'reversed' END, CASE WHEN number <= 2 THEN 'name_differs' END,
+           'EUR', 100, 'EUR', 100, 0, 0, 100, 'rule', 'sandbox', 'I-' || number, 'sepa',
+           json_build_object('verdict', CASE WHEN number > 2 THEN 'exact' ELSE 'different' END, 'reason', '',
+                             'holder', 'Ada Obi', 'typed', 'Ada', 'compared', 'payee', 'steps', '[]'::json), $2, $2, $2
       FROM generate_series(1, $3::integer) AS number
 """
 
@@ -103,6 +151,11 @@ async def grown(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator
     await admin.execute(_ENDPOINTS, business_id, NOW)
     await admin.execute(_EVENTS, business_id, NOW, ROWS)
     await admin.execute(_DELIVERIES, business_id, NOW, ROWS)
+    await admin.execute(_JOURNALS, business_id, NOW, ROWS)
+    await admin.execute(_ENTRIES, business_id, ROWS)
+    await admin.execute(_WALLETS, business_id, NOW, ROWS - 1)
+    await admin.execute(_ACCOUNTS, business_id, NOW)
+    await admin.execute(_INFLOWS, business_id, NOW, ROWS)
     await admin.execute("ANALYZE")
     yield admin, database, business_id
     await admin.close()
@@ -183,6 +236,18 @@ async def test_what_is_due_is_found_by_its_index(grown: tuple[Any, Database, str
         ({"endpoint_id": "quiet", "event_type": "refund.failed"}, []),
         ({"endpoint_id": "quiet", "status": DeliveryStatus.DELIVERED}, [3]),
         ({"endpoint_id": "nobody's"}, []),
+        ({"answer": 5}, [7]),
+        ({"answer": 0}, [8]),
+        ({"answer": 4}, []),
+        ({"answer": 5, "endpoint_id": "busy"}, [7]),
+        ({"answer": 5, "endpoint_id": "quiet"}, []),
+        ({"answer": 5, "attempts_min": 3}, []),
+        ({"attempts_min": 2}, [8, 7]),
+        ({"attempts_min": 3, "status": DeliveryStatus.DELIVERED}, [8]),
+        ({"attempts_min": 10}, []),
+        ({"attempts_min": 2, "event_type": "refund.failed"}, []),
+        ({"from_id": 1, "before_id": 3}, [2, 1]),
+        ({"from_id": 5, "before_id": 9, "attempts_min": 2, "answer": 5}, [7]),
     ],
 )
 async def test_a_log_of_one_endpoint_or_event_does_not_read_the_whole_log(
@@ -193,6 +258,59 @@ async def test_a_log_of_one_endpoint_or_event_does_not_read_the_whole_log(
     async with database.connection() as tx:
         assert [one.id for one in await log_store.list_deliveries(tx, business_id, asked, limit=20)] == found
     assert await blocks_read(admin, *log_store.question(business_id, asked, limit=20)) < BLOCKS_MAX
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ({"verdict": NameVerdict.DIFFERENT}, ["col_2", "col_1"]),
+        ({"verdict": NameVerdict.CLOSE}, []),
+        ({"verdict": NameVerdict.DIFFERENT, "account_id": "b" * 24}, ["col_1"]),
+        ({"verdict": NameVerdict.DIFFERENT, "status": CollectionStatus.PENDING}, []),
+        ({"verdict": NameVerdict.DIFFERENT, "destination_currency": Currency.USD}, []),
+    ],
+)
+async def test_a_list_of_inflows_by_verdict_does_not_read_all_inflows(
+    grown: tuple[Any, Database, str], wanted: dict[str, Any], found: list[str]
+) -> None:
+    admin, database, business_id = grown
+    asked = inflow_list.CollectionFilter(**wanted)
+    async with database.connection() as tx:
+        rows = await inflow_list.list_page(tx, business_id, asked, before_id=None, offset=0, limit=51)
+    assert [one.reference for one in rows] == found
+    statement = inflow_list._STATEMENT_OF[inflow_list._way_to(asked)]
+    values = (asked.account_id, asked.destination_currency, asked.status, None, 0, 2**62, 0, 51, asked.verdict)
+    assert await blocks_read(admin, statement, business_id, *values) < BLOCKS_MAX
+
+
+@pytest.mark.parametrize(
+    ("currency", "kinds", "found"),
+    [
+        ("NGN", [JournalKind.REFUND_STARTED, JournalKind.REFUND_FAILED], [1]),
+        ("NGN", [JournalKind.CREDIT_REVERSED], []),
+        ("NGN", [JournalKind.CHECKOUT_SETTLED], [ROWS, ROWS - 1, ROWS - 2]),
+        ("KES", [JournalKind.REFUND_STARTED], [2]),
+    ],
+)
+async def test_a_statement_by_kind_does_not_read_all_lines(
+    grown: tuple[Any, Database, str], currency: str, kinds: list[JournalKind], found: list[int]
+) -> None:
+    admin, database, business_id = grown
+    period = await wallet_commands.get_period(database, business_id, currency, start=None, end=None, now=NOW)
+    async with database.connection() as tx:
+        lines = await wallet_store.list_lines(tx, period, order="desc", past_id=None, limit=3, kinds=kinds)
+    assert [line.id for line in lines] == found
+    asked = (business_id, currency, 0, 2**62, 3, False, kinds)
+    # Each line looks up what it is about.
+    assert await blocks_read(admin, wallet_store._LINES, *asked) < 2 * BLOCKS_MAX
+
+
+async def test_a_proof_of_the_books_reads_as_much_as_it_checks(grown: tuple[Any, Database, str]) -> None:
+    admin, database, business_id = grown
+    async with database.connection() as tx:
+        books = await proof_store.get_books(tx, business_id, lines_max=5)
+    assert [(one.lines, one.booked == one.balance) for one in books.wallets] == [(1, True), (5, True)]
+    assert await blocks_read(admin, proof_store._BOOKS, business_id, 5, 5) < 2 * BLOCKS_MAX
 
 
 @pytest.mark.parametrize("text", ["ref-7", "REF-7", "code-7", "nothing", "ada@example.com", "1.00", "Ada"])

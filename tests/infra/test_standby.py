@@ -81,7 +81,7 @@ async def standby() -> AsyncIterator[AwayStandby]:
         await admin.execute("SELECT pg_reload_conf()")
         now = SystemClock().now()
         made = await merchants.create(db, name="Shop", email="s@example.com", mode=Mode.SANDBOX, now=now)
-        new = draft(order_from(read(order(), CreatePayment), MethodNames()), made.business, now=now)
+        new = draft(order_from(read(order(), CreatePayment), made.business, MethodNames()), made.business, now=now)
         yield AwayStandby(db, admin, new)
     finally:
         await admin.close()

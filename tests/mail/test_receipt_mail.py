@@ -443,7 +443,7 @@ async def test_the_operator_and_the_business_switch_it(
 ) -> None:
     operator = Operator(database_url, tmp_path)
     assert (await operator.json("merchant", "set", shop.business_id, "--receipts-by-mail"))["receiptsByMail"] is True
-    form = {"policy": "accept", "zone": "Africa/Lagos", "session": "60"}
+    form = {"policy": "accept", "zone": "Africa/Lagos", "session": "60", "bearer": "business"}
     assert (await owner.send("/settings", at="/settings", **form)).status_code == 303
     assert await admin.fetchval("SELECT receipts_by_mail FROM business WHERE id = $1", shop.business_id) is False
     assert (await owner.send("/settings", at="/settings", **form, receipts="yes")).status_code == 303

@@ -138,6 +138,13 @@ async def test_the_business_bears_the_fee_by_default(shop: Shop) -> None:
     assert (record["feeBearer"], record["amountExpected"]) == ("customer", Decimal("101.51"))
 
 
+async def test_a_payment_that_does_not_say_it_takes_the_fee_bearer_of_the_business(new_shop: MakeShop) -> None:
+    shop = await new_shop(fee_bearer="customer")
+    record = await record_after(shop, order())
+    assert (record["feeBearer"], record["amountExpected"]) == ("customer", Decimal("101.51"))
+    assert (await record_after(shop, order(feeBearer="business")))["feeBearer"] == "business"
+
+
 @pytest.mark.parametrize("reference", ["r", "r" * 100, "A-b_c.d=e:f", "0", "tg_short", "null", "-1", "a..b", "=cmd"])
 async def test_a_reference_of_the_right_characters_is_verifiable(shop: Shop, reference: str) -> None:
     assert (await record_after(shop, order(reference=reference)))["merchantReference"] == reference

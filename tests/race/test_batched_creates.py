@@ -32,7 +32,9 @@ async def business(db: Database) -> Business:
 
 
 def draft_of(business: Business, **changes: Any) -> Draft:
-    return draft(order_from(read(order(**changes), CreatePayment), MethodNames()), business, now=SystemClock().now())
+    return draft(
+        order_from(read(order(**changes), CreatePayment), business, MethodNames()), business, now=SystemClock().now()
+    )
 
 
 async def test_in_one_group_the_first_of_a_reference_has_it(db: Database, business: Business) -> None:

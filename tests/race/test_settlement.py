@@ -309,7 +309,7 @@ async def waiting_account(runtime: Runtime) -> tuple[str, str]:
     new = await merchants.create(runtime.db, name="Twin", email="twin@example.com", mode=Mode.SANDBOX, now=now)
     request = read(order(), CreatePayment)
     insert = PaymentBatching(runtime.db).insert
-    draft = await payments.create(insert, new.business, order_from(request, runtime.deps.names), now=now)
+    draft = await payments.create(insert, new.business, order_from(request, new.business, runtime.deps.names), now=now)
     payer = pay.Payer(runtime.deps, new.business.id, draft.pay_code, "http://localhost", now)
     seen = await pay.view(runtime.db, payer.business_id, payer.pay_code)
     snapshot = await pay.charge(payer, seen, Method.BANK_TRANSFER, TransferInstrument("Twin", now), {})

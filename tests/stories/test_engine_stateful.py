@@ -117,7 +117,7 @@ class Engine(RuleBasedStateMachine):
 
         async def step() -> str:
             insert = PaymentBatching(self.runtime.db).insert
-            wanted = order_from(request, self.runtime.deps.names)
+            wanted = order_from(request, self.business, self.runtime.deps.names)
             draft = await payments.create(insert, self.business, wanted, now=self.runtime.clock.now())
             return draft.pay_code
 

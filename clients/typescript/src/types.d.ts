@@ -258,6 +258,8 @@ export interface BusinessRecord {
   checkoutOrigins: Array<string>;
   /** Whether customers are sent the receipt of a successful payment, and of a refund, by e-mail. */
   receiptsByMail: boolean;
+  /** Who pays the fee of a payment or a payment link that does not say it. */
+  feeBearer: FeeBearer;
   /** Accent colour of the payer's pages, such as `#0f7b6c`. */
   accentColour: string | null;
   /** The logo on the payer's pages. */
@@ -1585,7 +1587,7 @@ export interface PaymentsCreateParams {
   currency: "NGN" | "GHS" | "KES" | "UGX" | "ZAR" | "ZMW";
   /** An object; the same object as a JSON string is accepted too. */
   customer: CustomerFields;
-  /** Who pays the fee. */
+  /** Who pays the fee. By default what your business has set: at first, it does. */
   feeBearer?: FeeBearer;
   /** Yours, unique per business, never reusable; the pay code when absent. */
   reference?: string | null;
@@ -1634,7 +1636,7 @@ export interface PaymentLinksCreateParams {
   amountMin?: number | null;
   /** The most that the customer may choose; the currency's limit when absent. */
   amountMax?: number | null;
-  /** Who pays the fee. */
+  /** Who pays the fee. By default what your business has set: at first, it does. */
   feeBearer?: FeeBearer;
   /** In the order shown on the page, in any letter case. Every method of the currency when absent. */
   paymentMethods?: Array<RequestedMethod> | null;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import NamedTuple
 
 import msgspec
 
@@ -82,6 +83,13 @@ class ApprovalRequest(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def amount(self) -> Money:
         return Money(self.refund.amount_minor, self.refund.currency)
+
+
+class WaitingRequest(NamedTuple):
+    """Of a merchant's people, with the names of those who may approve it."""
+
+    request: ApprovalRequest
+    approvers: tuple[str, ...]
 
 
 def default_limit(currency: Currency) -> Money:

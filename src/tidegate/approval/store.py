@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from tidegate.approval.model import ApprovalRequest, Proposal
+from tidegate.approval.model import ApprovalRequest, Proposal, WaitingRequest
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
 from tidegate.member.realm import Realm
@@ -65,18 +65,36 @@ async def find(tx: Tx, business_id: str, approval_id: int, realm: Realm) -> Appr
     return _approval(row) if row else None
 
 
-async def list_newest(tx: Tx, business_id: str, *, is_open: bool, now: datetime, limit: int) -> list[ApprovalRequest]:
-    """Of a merchant's people. What nobody decided in time is open no longer."""
+async def list_waiting(tx: Tx, business_id: str, *, now: datetime, limit: int) -> list[WaitingRequest]:
+    """Of a merchant's people, the newest first."""
+    rows = await tx.fetch(
+        """
+        SELECT approval.*, asker.name AS asked_by_name, NULL AS decided_by_name,
+               ARRAY(SELECT other.name FROM membership JOIN person AS other ON other.id = membership.person_id
+                      WHERE membership.business_id = $1 AND membership.person_id <> approval.asked_by
+                        AND membership.role IN ('owner', 'admin', 'finance')
+                      ORDER BY other.name) AS approvers
+          FROM approval JOIN person AS asker ON asker.id = asked_by
+         WHERE approval.business_id = $1 AND realm = 'dashboard' AND approval.status = 'open' AND expires_at > $2
+         ORDER BY approval.id DESC LIMIT $3
+        """,
+        business_id, now, limit,
+    )  # fmt: skip
+    return [WaitingRequest(_approval(row), tuple(row["approvers"])) for row in rows]
+
+
+async def list_decided(tx: Tx, business_id: str, *, now: datetime, limit: int) -> list[ApprovalRequest]:
+    """Of a merchant's people, with what nobody decided in time; the newest first."""
     rows = await tx.fetch(
         """
         SELECT approval.*, asker.name AS asked_by_name, decider.name AS decided_by_name
           FROM approval JOIN person AS asker ON asker.id = asked_by
           LEFT JOIN person AS decider ON decider.id = decided_by
          WHERE approval.business_id = $1 AND realm = 'dashboard'
-           AND (approval.status = 'open' AND expires_at > $4) = $2
+           AND NOT (approval.status = 'open' AND expires_at > $2)
          ORDER BY approval.id DESC LIMIT $3
         """,
-        business_id, is_open, limit, now,
+        business_id, now, limit,
     )  # fmt: skip
     return [_approval(row) for row in rows]
 

@@ -23,7 +23,7 @@ from tidegate.cli.operator import words
 from tidegate.cli.proposal import act_or_propose, act_or_propose_all, by_option, known, why_option
 from tidegate.cli.webhook import SHOWN_ONCE, adding, changing
 from tidegate.core.clock import Clock, SystemClock
-from tidegate.core.fee import DEFAULT_FEE_RULES, FeeOnRefund, FeeRule
+from tidegate.core.fee import DEFAULT_FEE_RULES, FeeBearer, FeeOnRefund, FeeRule
 from tidegate.core.method import PRICED, priced_in
 from tidegate.core.money import Currency
 from tidegate.infra.address import WebUrl
@@ -107,6 +107,8 @@ def list_(as_json: bool) -> None:
 @click.option("--rate-per-second", type=click.IntRange(1, 100_000), help="API requests per second.")
 @click.option("--rate-burst", type=click.IntRange(1, 100_000), help="API requests at once.")
 @click.option("--session-minutes", type=click.IntRange(15, 1440), help="Minutes for which a checkout stays open.")
+@click.option("--fee-bearer", type=click.Choice([one.value for one in FeeBearer]),
+              help="Who pays the fee of a payment or a link that does not say it.")  # fmt: skip
 @click.option("--variance-policy", type=click.Choice(["accept", "top_up", "return"]),
               help="Policy for transfers of too little or too much.")  # fmt: skip
 @click.option("--variance-tolerance-minor", type=click.IntRange(0, 10**12),
@@ -297,6 +299,7 @@ def _business_json(business: Business, its_keys: list[ApiKey]) -> dict[str, Any]
         "redirectHosts": list(business.redirect_hosts),
         "checkoutOrigins": list(business.checkout_origins),
         "receiptsByMail": business.receipts_by_mail,
+        "feeBearer": business.fee_bearer.value,
         **brand_json(business),
     }
     if its_keys:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from tidegate.account.name_verdict import NameVerdict
 from tidegate.collection.model import Collection, CollectionStatus
 from tidegate.collection.store import collection_of
 from tidegate.core.money import Currency
@@ -26,6 +27,7 @@ class CollectionFilter(msgspec.Struct, frozen=True, kw_only=True):
     destination_currency: Currency | None = None
     status: CollectionStatus | None = None
     reference: str | None = None
+    verdict: NameVerdict | None = None
     start: datetime | None = None
     end: datetime | None = None
 
@@ -44,7 +46,7 @@ async def list_page(
     rows = await tx.fetch(
         _STATEMENT_OF[_way_to(wanted)], business_id, wanted.account_id, wanted.destination_currency, wanted.status,
         wanted.reference, first_id_of(wanted.start) if wanted.start else 0,
-        end_id if before_id is None else min(before_id, end_id), offset, limit,
+        end_id if before_id is None else min(before_id, end_id), offset, limit, wanted.verdict,
     )  # fmt: skip
     return [collection_of(row) for row in rows]
 
@@ -54,6 +56,9 @@ def _way_to(wanted: CollectionFilter) -> str:
     is_rare = wanted.status not in (None, CollectionStatus.SUCCESSFUL)
     if wanted.reference is not None:
         return "reference"
+    # Of those that are held there are fewest.
+    if wanted.verdict not in (None, NameVerdict.EXACT) and wanted.status is not CollectionStatus.PENDING:
+        return "rare verdict" if wanted.account_id is None else "account and rare verdict"
     if wanted.account_id is not None:
         return "account and rare status" if is_rare else "account"
     if is_rare:
@@ -69,12 +74,14 @@ _STATEMENT_OF = {
         SELECT * FROM collection
          WHERE business_id = $1 AND reference = $5::text AND ($2::text IS NULL OR account_id = $2)
            AND ($3::text IS NULL OR destination_currency = $3) AND ($4::text IS NULL OR status = $4)
+           AND ($10::text IS NULL OR name_check ->> 'verdict' = $10)
            AND id >= $6 AND (id, id) < ($7, $7) ORDER BY id DESC OFFSET $8 LIMIT $9
     """,
     "account and rare status": """
         SELECT * FROM collection
          WHERE business_id = $1 AND account_id = $2::text AND status = $4::text AND status <> 'successful'
            AND ($3::text IS NULL OR destination_currency = $3) AND $5::text IS NULL
+           AND ($10::text IS NULL OR name_check ->> 'verdict' = $10)
            AND id >= $6 AND (id, id) < ($7, $7) ORDER BY id DESC OFFSET $8 LIMIT $9
     """,
     "account": """
@@ -86,31 +93,49 @@ _STATEMENT_OF = {
                             WHERE tally.business_id = $1 AND tally.account_id = $2 AND tally.day = '-infinity'
                               AND ($3::text IS NULL OR tally.destination_currency = $3)
                               AND ($4::text IS NULL OR tally.status = $4) AND tally.count > 0))
+           AND ($10::text IS NULL OR name_check ->> 'verdict' = $10)
            AND id >= $6 AND (id, id) < ($7, $7) ORDER BY id DESC OFFSET $8 LIMIT $9
     """,
     "rare status": """
         SELECT * FROM collection
          WHERE business_id = $1 AND status = $4::text AND status <> 'successful' AND $2::text IS NULL
            AND ($3::text IS NULL OR destination_currency = $3) AND $5::text IS NULL
+           AND ($10::text IS NULL OR name_check ->> 'verdict' = $10)
+           AND id >= $6 AND (id, id) < ($7, $7) ORDER BY id DESC OFFSET $8 LIMIT $9
+    """,
+    "account and rare verdict": """
+        SELECT * FROM collection
+         WHERE business_id = $1 AND account_id = $2::text AND name_check ->> 'verdict' = $10::text
+           AND name_check ->> 'verdict' <> 'exact' AND ($3::text IS NULL OR destination_currency = $3)
+           AND ($4::text IS NULL OR status = $4) AND $5::text IS NULL
+           AND id >= $6 AND (id, id) < ($7, $7) ORDER BY id DESC OFFSET $8 LIMIT $9
+    """,
+    "rare verdict": """
+        SELECT * FROM collection
+         WHERE business_id = $1 AND name_check ->> 'verdict' = $10::text AND name_check ->> 'verdict' <> 'exact'
+           AND $2::text IS NULL AND ($3::text IS NULL OR destination_currency = $3)
+           AND ($4::text IS NULL OR status = $4) AND $5::text IS NULL
            AND id >= $6 AND (id, id) < ($7, $7) ORDER BY id DESC OFFSET $8 LIMIT $9
     """,
     "currency": """
         SELECT * FROM collection
          WHERE business_id = $1 AND destination_currency = $3::text AND $2::text IS NULL
            AND ($4::text IS NULL OR status = $4) AND $5::text IS NULL
+           AND ($10::text IS NULL OR name_check ->> 'verdict' = $10)
            AND id >= $6 AND (id, id) < ($7, $7) ORDER BY id DESC OFFSET $8 LIMIT $9
     """,
     "time": """
         SELECT * FROM collection
          WHERE business_id = $1 AND $2::text IS NULL AND $3::text IS NULL AND ($4::text IS NULL OR status = $4)
-           AND $5::text IS NULL AND id >= $6 AND (id, id) < ($7, $7) ORDER BY id DESC OFFSET $8 LIMIT $9
+           AND $5::text IS NULL AND ($10::text IS NULL OR name_check ->> 'verdict' = $10)
+           AND id >= $6 AND (id, id) < ($7, $7) ORDER BY id DESC OFFSET $8 LIMIT $9
     """,
 }
 
 
 async def total(tx: Tx, business_id: str, wanted: CollectionFilter) -> int:
-    """Exact. Whole days come from the tally. Where a range begins or ends within a day, the shorter side of that
-    moment is counted, and added to the tally or taken from it."""
+    """Exact; the verdict does not filter here. Whole days come from the tally. Where a range begins or ends within a
+    day, the shorter side of that moment is counted, and added to the tally or taken from it."""
     if wanted.reference is not None:
         return len(await list_page(tx, business_id, wanted, before_id=None, offset=0, limit=1))
     days = _ALL_DAYS if wanted.start is None and wanted.end is None else _days(wanted)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import Conflict, NotFound, Refusal
 from tidegate.dashboard.deliveries import answer_of, diagnosis_of, facts_of
+from tidegate.dashboard.delivery_filter import STATUS_WORDS
 from tidegate.dashboard.endpoint_health import health_words
-from tidegate.dashboard.webhooks import STATUS_WORDS
 from tidegate.infra.db import Tx
 from tidegate.infra.page.response import Html
 from tidegate.merchant import commands as merchants

@@ -12,6 +12,7 @@ from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import NotFound
 from tidegate.core.money import Money
 from tidegate.dashboard import payment_store
+from tidegate.dashboard.delivery_filter import STATUS_WORDS as DELIVERY_WORDS
 from tidegate.dashboard.payment_page import (
     JOURNAL_WORDS,
     METHOD_WORDS,
@@ -24,7 +25,6 @@ from tidegate.dashboard.payment_page import (
 )
 from tidegate.dashboard.payment_store import PaymentHistory
 from tidegate.dashboard.refunds import STATUS_WORDS as REFUND_WORDS
-from tidegate.dashboard.webhooks import STATUS_WORDS as DELIVERY_WORDS
 from tidegate.dispute import store as dispute_store
 from tidegate.infra.page.response import Html
 from tidegate.merchant import commands as merchants

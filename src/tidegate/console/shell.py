@@ -117,4 +117,4 @@ class ConsoleShell(SignedInShell[ConsoleVisitor, StaffPermission]):
         return see_other(self.site.url(PATH + below))
 
     async def once(self, visitor: ConsoleVisitor, act: OnceAct) -> Html:
-        return self.to(await do_once(self.db, PLATFORM_BUSINESS_ID, visitor.form, act, now=visitor.now))
+        return self.to(await do_once(self.db, PLATFORM_BUSINESS_ID, visitor.request, act, now=visitor.now))

@@ -36,6 +36,17 @@ _FIELD_OF = {
     "paymentFlowDescription": "flow",
     "merchantReference": "reference",
 }
+# Fields whose label is not their name.
+_LABELS = {
+    "first_name": "The first name",
+    "last_name": "The last name",
+    "business_name": "The name of the company",
+    "account_type": "Who holds it",
+    "settlement_currency": "The currency of the wallet",
+    "monthly_volume": "What you expect in a month",
+    "flow": "Who pays into it, and for what,",
+    "reference": "Your own reference",
+}
 
 
 @dataclass(frozen=True)
@@ -215,4 +226,6 @@ def _named_as_here(problem: Problem) -> Problem:
         field = f"document{int(number) + 1 if number.isdigit() else 1}_{name.lstrip('.') or 'url'}"
         return Problem(field, f"The document's {name.lstrip('.') or 'address'} {problem.message}.")
     field = _FIELD_OF.get(problem.field, problem.field)
-    return Problem(field, f"{field.replace('_', ' ').capitalize()} {problem.message}.")
+    label = _LABELS.get(field, field.replace("_", " ").capitalize())
+    message = "is needed" if problem.message.startswith("is required") else problem.message
+    return Problem(field, f"{label} {message}.")

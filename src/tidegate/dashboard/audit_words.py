@@ -129,6 +129,7 @@ GROUPS = {
 _LABELS = {
     "accent": "colour",
     "asked_by": "asked by",
+    "fee_bearer": "who pays the fee",
     "lastFour": "last four",
     "proposedBy": "proposed by",
     "receipts_by_mail": "receipts by e-mail",
@@ -160,7 +161,8 @@ def line_of(row: AuditLogRow, people: Mapping[str, str]) -> AuditLine:
     """`people` has the names of `person/ID`."""
     words = ACTIONS.get(row.action) or ActionWords(row.action.replace(".", ": ").replace("_", " "))
     page = page_of(row.subject) if words.page == _PAYMENT else words.page.format(row.subject)
-    return AuditLine(row, _who(row, people), words.what, _thing(row, people), page, changes_of(row.details, people))
+    who = who_of(row.actor, name=people.get(row.actor), key_name=row.key_name)
+    return AuditLine(row, who, words.what, _thing(row, people), page, changes_of(row.details, people))
 
 
 def page_of(reference: str) -> str:
@@ -168,14 +170,13 @@ def page_of(reference: str) -> str:
     return f"/payments/{reference}" if ids.looks_like_pay_code(reference) else f"/inflows/{reference}"
 
 
-def _who(row: AuditLogRow, people: Mapping[str, str]) -> str:
-    if row.actor in people:
-        return people[row.actor]
-    kind = row.actor.partition("/")[0]
+def who_of(actor: str, *, name: str | None, key_name: str | None) -> str:
+    """`name` is that of a person, `key_name` that of a key, where they are known."""
+    kind = actor.partition("/")[0]
     if kind == "key":
-        return f"API key {row.key_name}" if row.key_name else "API key"
+        return f"API key {key_name}" if key_name else "API key"
     if kind == "person":
-        return "a former member"
+        return name or "a former member"
     return {"operator": "Tidegate's operator", "staff": "Tidegate's operator", "tidegate": "Tidegate"}.get(kind, kind)
 
 

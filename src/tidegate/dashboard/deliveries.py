@@ -10,10 +10,10 @@ from http import HTTPStatus
 from typing import Any
 
 from tidegate.core.errors import Conflict, NotFound, Refusal
+from tidegate.dashboard.delivery_filter import STATUS_WORDS
 from tidegate.dashboard.endpoint_health import health_words
 from tidegate.dashboard.paging import number_in
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
-from tidegate.dashboard.webhooks import STATUS_WORDS
 from tidegate.infra.db import Tx
 from tidegate.infra.page.response import Html
 from tidegate.member.permission import Permission

@@ -6,12 +6,19 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
+from tidegate.audit.model import OPERATOR
 from tidegate.core.errors import AccessDenied, Conflict, Invalid, NotFound, Problem, Refusal
-from tidegate.dashboard import equivalent_command
+from tidegate.core.money import Currency, Money
+from tidegate.dashboard import equivalent_command, key_store
+from tidegate.dashboard.audit_words import who_of
+from tidegate.dashboard.format import amount
+from tidegate.dashboard.key_store import KeyMaker
 from tidegate.dashboard.paging import number_in
+from tidegate.dashboard.settings_pages import REFUNDED
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.db import Tx
 from tidegate.infra.http import error_guide
+from tidegate.infra.page.form import Form
 from tidegate.infra.page.response import Html
 from tidegate.member.permission import Permission
 from tidegate.merchant import commands as merchants
@@ -25,6 +32,7 @@ from tidegate.request_log.store import RequestFilter
 PAGE = 50
 # What to do about each error, as the documentation says it.
 REMEDIES = {name: guide.remedy for name, guide in error_guide.error_types()}
+LIMIT_DIGITS_MAX = 12
 OVERLAPS = {"0": "ends now", "1": "works 1 day more", "7": "works 7 days more"}
 
 
@@ -37,10 +45,12 @@ class DeveloperPages:
 
     async def _keys_page(self, visitor: DashboardVisitor, wrong: Refusal | None = None, secret: str = "") -> Html:
         keys = await merchants.keys_of(self.shell.db, visitor.business.id)
+        async with self.shell.db.connection() as tx:
+            makers = await key_store.list_makers(tx, visitor.business.id)
         return self.shell.page(
             visitor, "keys.html", title="API keys", section="API keys", wrong=wrong, status=422 if wrong else 200,
-            keys=[(key, _state(key, visitor)) for key in reversed(keys)], scopes=list(KeyScope), secret=secret,
-            overlaps=OVERLAPS,
+            keys=[(key, _state(key, visitor), _maker(makers.get(key.id)), _limits(key)) for key in reversed(keys)],
+            scopes=list(KeyScope), secret=secret, overlaps=OVERLAPS, currencies=[one.value for one in REFUNDED],
         )  # fmt: skip
 
     async def make_key(self, visitor: DashboardVisitor) -> Html:
@@ -53,10 +63,16 @@ class DeveloperPages:
         try:
             if days and not (days.isascii() and days.isdigit() and 1 <= len(days) <= 4 and int(days) > 0):
                 raise Invalid(Problem("days", "Enter after how many days it ends, or nothing."))
+            limits = limits_in(form)
+            if limits and KeyScope.REFUND not in scopes:
+                raise Invalid(
+                    Problem(f"limit-{next(iter(limits))}", "Tick “refund” too, or leave the refund limits empty.")
+                )
             request = KeyRequest(
                 name=form.get("name", "").strip(),
                 scopes=scopes,
                 addresses=form.get("addresses", "").replace(",", " ").split(),
+                refund_max=limits,
                 expires_at=visitor.now + timedelta(days=int(days)) if days else None,
             )
             terms = terms_of(request, now=visitor.now)
@@ -128,6 +144,32 @@ class DeveloperPages:
             DashboardRoute("POST", "/keys/{key}", "changeKey", Permission.KEYS, self.change_key),
             DashboardRoute("GET", "/developers", "showRequests", Permission.REQUEST_LOG, self.show_requests),
         ]
+
+
+def limits_in(form: Form) -> dict[str, int]:
+    """By currency, in major units. Raises Invalid, with every field that is wrong."""
+    found = {code: text for code in REFUNDED if (text := form.get(f"limit-{code}", "").strip())}
+    problems = [
+        Problem(f"limit-{code}", f"Enter a whole amount in {code}, such as 50000, or nothing.")
+        for code, text in found.items()
+        if not (text.isascii() and text.isdigit() and len(text) <= LIMIT_DIGITS_MAX)
+    ]
+    if problems:
+        raise Invalid(*problems)
+    return {code.value: int(text) for code, text in found.items()}
+
+
+def _maker(maker: KeyMaker | None) -> str:
+    """A key without a row came with the business."""
+    return who_of(maker.actor if maker else OPERATOR.actor, name=maker.name if maker else None, key_name=None)
+
+
+def _limits(key: ApiKey) -> str:
+    """Of one refund: up to ₦50,000.00 or KSh 1,000.00."""
+    if key.refund_max is None:
+        return ""
+    limits = (Money(key.refund_max[one], one) for one in Currency if one in key.refund_max)
+    return f"up to {' or '.join(map(amount, limits))}"
 
 
 def _state(key: ApiKey, visitor: DashboardVisitor) -> tuple[str, str]:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
+from hashlib import sha256
 
-from tidegate.core.errors import AccessDenied, StillRunning
+import msgspec
+
+from tidegate.core.errors import AccessDenied, Conflict, StillRunning
 from tidegate.core.ids import Mode
 from tidegate.idempotency import store as kept_answers
 from tidegate.infra.db import Database, Tx
 from tidegate.infra.page.form import Form
+from tidegate.infra.page.router import PageRequest
 from tidegate.member.model import MemberSession
 from tidegate.member.passkey import Passkeys
 from tidegate.member.sign_in import SignIn
@@ -19,8 +23,14 @@ ONCE_CHARS_MAX = 64
 OnceAct = Callable[[Tx], Awaitable[str]]
 
 
-async def do_once(db: Database, business_id: str, form: Form, act: OnceAct, *, now: datetime) -> str:
-    """A double click, Back and a reload do it once: the form's key is kept with where it led."""
+# Not what a form asks for: not carried to the page that asks for a factor, and never drawn again.
+OF_THE_SHELL = frozenset({"token", "factor", "passkey", "sandbox"})
+
+
+async def do_once(db: Database, business_id: str, request: PageRequest, act: OnceAct, *, now: datetime) -> str:
+    """A double click, Back and a reload do it once: the form's key is kept with where it led. Raises Conflict where
+    the same key comes with something else."""
+    form = request.form
     given = form.get("once", "")
     # A key of the API has no space, so the two never meet.
     key = f"form {given}"
@@ -30,11 +40,24 @@ async def do_once(db: Database, business_id: str, form: Form, act: OnceAct, *, n
         if not await kept_answers.lock(tx, business_id, key):
             raise StillRunning("this form is being sent already; look at the page again", retry_after_s=1)
         kept = await kept_answers.find(tx, business_id, key)
+        asked = _hash_of(request)
         if kept is not None and kept["body"] is not None:
+            if bytes(kept["request_hash"]) != asked:
+                raise Conflict(
+                    "this form was sent before with something else in it, and that was done; look at the page again,"
+                    " and send it anew if you still want to"
+                )
             return bytes(kept["body"]).decode()
         below = await act(tx)
-        await kept_answers.insert(tx, business_id, key, request_hash=b"", status=200, body=below.encode(), now=now)
+        await kept_answers.insert(tx, business_id, key, request_hash=asked, status=200, body=below.encode(), now=now)
     return below
+
+
+def _hash_of(request: PageRequest) -> bytes:
+    """Of what a form is about and asks for."""
+    fields = [(name, text) for name, text in request.form.items() if name not in OF_THE_SHELL]
+    files = [(name, sha256(body).hexdigest()) for name, body in request.form.files.items()]
+    return sha256(msgspec.json.encode([sorted(request.path.items()), sorted(fields), sorted(files)])).digest()
 
 
 async def show_factor(sign_in: SignIn, passkeys: Passkeys, session: MemberSession, mode: Mode, form: Form) -> str:

@@ -21,7 +21,7 @@ from tidegate.core.errors import Invalid, NotFound, Problem, Refusal
 from tidegate.core.money import Currency, Money
 from tidegate.dashboard import inflow_store, refund_form
 from tidegate.dashboard.audit_words import line_of
-from tidegate.dashboard.day_period import period_in
+from tidegate.dashboard.day_period import DayPeriod, period_in
 from tidegate.dashboard.paging import number_in
 from tidegate.dashboard.payments import NOTHING_HERE, payer_of
 from tidegate.dashboard.refund_form import REFUSED, status_of_refusal
@@ -52,7 +52,7 @@ ACCOUNT_WORDS = {
     AccountStatus.EXPIRED: ("Expired", ""),
     AccountStatus.CLOSED: ("Closed", ""),
 }
-_FILTERS = ("status", "account", "currency", "from", "to")
+_FILTERS = ("status", "account", "currency", "verdict", "from", "to")
 
 
 class MarkedText(NamedTuple):
@@ -96,9 +96,14 @@ class InflowPages:
                 for one in found[:PAGE]
             ],
             accounts=accounts, older=urlencode({**kept, "before": found[PAGE - 1].id}) if len(found) > PAGE else None,
-            account_words=partial(state_words, now=visitor.now), words=INFLOW_WORDS, asked=query,
+            account_words=partial(state_words, now=visitor.now), asked=query,
             kept=urlencode(kept), wrong=wrong, status=422 if wrong else 200,
-            is_first=before is None, currencies=sorted({account.settlement_currency for account in accounts}),
+            is_first=before is None, choices={
+                "status": [(one.value, words) for one, (words, _) in INFLOW_WORDS.items()],
+                "account": [(one.id, f"{one.holder}, {one.currency}") for one in accounts],
+                "currency": [(one, one) for one in sorted({one.settlement_currency.value for one in accounts})],
+                "verdict": [(one.value, words) for one, (words, _) in VERDICT_WORDS.items()],
+            },
         )  # fmt: skip
 
     async def show(self, visitor: DashboardVisitor) -> Html:
@@ -179,6 +184,7 @@ def filter_in(visitor: DashboardVisitor) -> CollectionFilter:
     """Raises Invalid: a filter is never ignored."""
     query = visitor.request.query
     status, account, currency = query.get("status", ""), query.get("account", ""), query.get("currency", "")
+    verdict = query.get("verdict", "")
     problems = []
     if status and status not in {one.value for one in CollectionStatus}:
         problems.append(Problem("status", "Choose one of the list."))
@@ -186,13 +192,20 @@ def filter_in(visitor: DashboardVisitor) -> CollectionFilter:
         problems.append(Problem("account", "Choose one of the list."))
     if currency and currency not in Currency.__members__:
         problems.append(Problem("currency", "Choose one of the list."))
+    if verdict and verdict not in {one.value for one in NameVerdict}:
+        problems.append(Problem("verdict", "Choose one of the list."))
+    days = DayPeriod(None, None)
+    try:
+        days = period_in(query, visitor.times)
+    except Invalid as wrong:
+        problems += wrong.problems
     if problems:
         raise Invalid(*problems)
-    days = period_in(query, visitor.times)
     return CollectionFilter(
         account_id=account or None,
         destination_currency=Currency(currency) if currency else None,
         status=CollectionStatus(status) if status else None,
+        verdict=NameVerdict(verdict) if verdict else None,
         start=days.start,
         end=days.end,
     )

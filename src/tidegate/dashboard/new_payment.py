@@ -41,6 +41,7 @@ class NewPaymentPages:
             visitor, "payment_new.html", title="New payment", section="Payments", wrong=wrong,
             status=200 if wrong is None else 409 if isinstance(wrong, DuplicateReference) else 422,
             currencies=[currency.value for currency in currencies], bearers=list(FeeBearer),
+            bearer=visitor.business.fee_bearer,
             description_chars_max=DESCRIPTION_CHARS_MAX,
             code=equivalent_command.create_payment(self.shell.site.base_url, next(iter(CHECKOUT_OFFERS))),
         )  # fmt: skip
@@ -53,7 +54,8 @@ class NewPaymentPages:
         )  # fmt: skip
         try:
             refuse_long(visitor.form.get("description", ""))
-            order = wire.order_from(read(value, wire.CreatePayment, check), self.names, self.taken)
+            request = read(value, wire.CreatePayment, check)
+            order = wire.order_from(request, visitor.business, self.names, self.taken)
         except Invalid as wrong:
             return self._page(visitor, Invalid(*(_named_as_here(one) for one in wrong.problems)))
 

@@ -21,6 +21,7 @@ from tidegate.dashboard.member_sign_in_pages import MemberSignInPages
 from tidegate.dashboard.new_link import NewLinkPages
 from tidegate.dashboard.new_payment import NewPaymentPages
 from tidegate.dashboard.payments import PaymentPages
+from tidegate.dashboard.proof_pages import ProofPages
 from tidegate.dashboard.receipts import ReceiptPages
 from tidegate.dashboard.refunds import RefundPages
 from tidegate.dashboard.renderer import Renderer
@@ -77,6 +78,7 @@ class Dashboard:
             *NewLinkPages(self.shell, names, taken).routes(),
             *LinkDashboard(self.shell, names, settings.links_url).routes(),
             *RefundPages(self.shell).routes(),
+            *ProofPages(self.shell).routes(),
             *WalletPages(self.shell, public_ids).routes(),
             *InflowPages(self.shell).routes(),
             *AccountRequestPages(self.shell).routes(),

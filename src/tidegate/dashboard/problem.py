@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tidegate.core.errors import Invalid, Problem, Refusal
 
 _TITLES = {
@@ -48,15 +50,29 @@ _LABELS = {
     "feeBearer": "Who pays the fee",
     "addresses": "An address",
     "scopes": "What the key may do",
+    "refundMax": "The refund limit",
+    "dateTo": "The period",
 }
+# What the API says of its own words, where a form has others.
+_SENTENCES = {
+    ("paymentsMax", "must be 1 or absent for a one_off link; use kind reusable"): (
+        "A link that is paid once has no number here; leave it empty, or choose “By many”"
+    ),
+    ("amountMin", "cannot be combined with amount; send a fixed amount, or bounds"): (
+        "Give the amount, or the least and the greatest; not both"
+    ),
+}
+_SENTENCES |= {("amountMax", message): words for (name, message), words in _SENTENCES.items() if name == "amountMin"}
+_API_WORD = re.compile(r"\b[a-z]+(?:[A-Z][a-z]+)+\b")
 
 
 def _words_of(problem: Problem) -> str:
     if problem.message[:1].isupper():
         return problem.message
-    if problem.field in _LABELS:
-        return f"{_LABELS[problem.field]} {problem.message}"
-    return problem.text
+    if words := _SENTENCES.get((problem.field, problem.message)):
+        return words
+    message = _API_WORD.sub(lambda found: _LABELS.get(found[0], found[0]).lower(), problem.message)
+    return f"{_LABELS[problem.field]} {message}" if problem.field in _LABELS else Problem(problem.field, message).text
 
 
 def _sentence(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
@@ -29,7 +29,7 @@ from tidegate.dashboard.payment_store import RefundFact
 from tidegate.dashboard.shell import DashboardShell, DashboardVisitor
 from tidegate.infra.db import Tx
 from tidegate.infra.page.response import Html
-from tidegate.member.permission import Permission
+from tidegate.member.permission import Permission, Role
 from tidegate.merchant.field import Remark
 from tidegate.payment.variance import Variance
 from tidegate.refund.model import Subject, fee_to_return
@@ -48,6 +48,7 @@ class RefundChoice:
     amount: Money
     # The fee that a refund returns stays in the wallet.
     wallet_after: Money
+    needs_second: bool
 
 
 @dataclass(frozen=True)
@@ -72,10 +73,12 @@ class RefundForm:
     choices: list[RefundChoice]
     wallet: Money
     fee_on_refund: FeeOnRefund
-    limit: Money
-    is_limited: bool
-    # Of the first choice.
-    needs_second: bool
+    # Whether another amount is refunded at once, in words.
+    another: str
+    # Of the button; neutral where the choices differ.
+    act: str
+    # Whether any choice is done at once, and so asks for a factor.
+    is_done_at_once: bool
     failed: FailedRefund | None
     code: str
 
@@ -86,38 +89,57 @@ def form_of(
 ) -> RefundForm | None:  # fmt: skip
     """None where this person may not refund, or nothing is left to."""
     wallet = Money(wallet_minor or 0, subject.received.currency)
-    choices = choices_of(subject, wallet) if visitor.may(Permission.REFUND) else []
+    role = visitor.membership.role
+    choices = choices_of(subject, wallet, terms, role) if visitor.may(Permission.REFUND) else []
     if not choices:
         return None
-    role, first = visitor.membership.role, choices[0].amount
+    smallest = Money(1, subject.received.currency)
+    # Everything is among the choices, so no amount needs a second person where none of them does.
+    needs = {terms.step(role, smallest) is RefundStep.PROPOSE, *(choice.needs_second for choice in choices)}
     return RefundForm(
         version=subject.version,
         currency=subject.received.currency,
         choices=choices,
         wallet=wallet,
         fee_on_refund=subject.fee_on_refund,
-        limit=terms.limit,
-        is_limited=terms.other_approvers > 0,
-        needs_second=terms.step(role, first) is RefundStep.PROPOSE,
+        another=_another(needs, terms.limit),
+        act="Continue" if len(needs) == 2 else "Ask for the refund" if True in needs else "Refund",
+        is_done_at_once=False in needs,
         failed=_failed(visitor, refunds, subject, terms),
-        code=equivalent_command.refund(shell.site.base_url, subject.reference, first),
+        code=equivalent_command.refund(shell.site.base_url, subject.reference, choices[0].amount),
     )
 
 
-def choices_of(subject: Subject, wallet: Money) -> list[RefundChoice]:
+def _another(needs: Set[bool], limit: Money) -> str:
+    if len(needs) == 2:
+        return f"up to {amount(limit)} at once; above, a second person approves"
+    return "a second person approves" if True in needs else "at once"
+
+
+def choices_of(subject: Subject, wallet: Money, terms: RefundTerms, role: Role) -> list[RefundChoice]:
+    """The right one first."""
+    words = {"excess": "The excess", "all": "All that is left" if subject.refunded.minor else "Everything"}
+    return [
+        RefundChoice(
+            value=value,
+            label=words[value],
+            amount=money,
+            wallet_after=wallet - money + fee_to_return(subject, money).total,
+            needs_second=terms.step(role, money) is RefundStep.PROPOSE,
+        )
+        for value, money in amounts_of(subject).items()
+    ]
+
+
+def amounts_of(subject: Subject) -> dict[str, Money]:
     """The excess of an overpayment first, otherwise everything. What was converted is refunded by the operator."""
     left = subject.left
     if subject.block_reason is not None or subject.conversion is not None or left.minor <= 0:
-        return []
-
-    def choice(value: str, label: str, money: Money) -> RefundChoice:
-        return RefundChoice(value, label, money, wallet - money + fee_to_return(subject, money).total)
-
+        return {}
     excess = subject.received - subject.expected - subject.refunded
-    choices = [choice("all", "Everything" if not subject.refunded.minor else "All that is left", left)]
     if subject.variance == Variance.OVERPAYMENT and 0 < excess.minor < left.minor:
-        choices.insert(0, choice("excess", "The excess", excess))
-    return choices
+        return {"excess": excess, "all": left}
+    return {"all": left}
 
 
 def _failed(
@@ -162,7 +184,7 @@ def asked_in(visitor: DashboardVisitor, subject: Subject) -> RefundAsked:
     version = form.get("version", "")
     if not _VERSION.fullmatch(version):
         raise ChangedElsewhere(f"this form is incomplete; look at the {subject.kind} again")
-    choices = {choice.value: choice.amount for choice in choices_of(subject, Money.zero(currency))}
+    choices = amounts_of(subject)
     what = form.get("what", "")
     if what == "part":
         refunded = amount_in(form.get("amount", ""), currency)
@@ -182,17 +204,17 @@ def asked_in(visitor: DashboardVisitor, subject: Subject) -> RefundAsked:
     )
 
 
-def amount_in(text: str, currency: Currency) -> Money:
+def amount_in(text: str, currency: Currency, field: str = "amount") -> Money:
     text = text.strip()
     hint = f"Enter an amount in {currency}, such as {'2500.50' if currency.exponent else '2500'}, without commas."
     if len(text) > AMOUNT_CHARS_MAX or not _AMOUNT.fullmatch(text):
-        raise Invalid(Problem("amount", hint))
+        raise Invalid(Problem(field, hint))
     try:
         minor = Decimal(text).scaleb(currency.exponent)
     except InvalidOperation:
-        raise Invalid(Problem("amount", hint)) from None
+        raise Invalid(Problem(field, hint)) from None
     if minor != int(minor) or minor <= 0:
-        raise Invalid(Problem("amount", hint))
+        raise Invalid(Problem(field, hint))
     return Money(int(minor), currency)
 
 

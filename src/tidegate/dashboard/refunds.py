@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tidegate.approval import commands as approvals
 from tidegate.approval import store as approval_store
 from tidegate.approval.four_eyes import NO_APPROVAL
 from tidegate.core.errors import Conflict, InsufficientBalance, NotFound, RefundExceedsAvailable
 from tidegate.core.money import Money
-from tidegate.dashboard import ledger_store
-from tidegate.dashboard.audit_words import page_of
+from tidegate.dashboard import ledger_store, refund_store
+from tidegate.dashboard.audit_words import page_of, who_of
 from tidegate.dashboard.paging import number_in
+from tidegate.dashboard.refund_store import ListedRefund
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.db import Tx
 from tidegate.infra.page.response import Html
 from tidegate.member.permission import Permission
-from tidegate.refund import commands as refund_commands
-from tidegate.refund import list_store
-from tidegate.refund.list_store import RefundFilter
-from tidegate.refund.model import RefundStatus
+from tidegate.refund.commands import NO_REFUND
+from tidegate.refund.model import RefundStatus, RefundView
 
 PAGE = 50
 STATUS_WORDS = {
@@ -27,6 +28,40 @@ STATUS_WORDS = {
     RefundStatus.SUCCESSFUL: ("Arrived", "good"),
     RefundStatus.FAILED: ("Failed", "bad"),
 }
+# Of those who may approve; the others are counted.
+NAMES_MAX = 2
+
+
+class RefundRow(NamedTuple):
+    view: RefundView
+    word: str
+    tint: str
+    # Who asked for it.
+    by: str
+    # Who approved it, or that nobody had to.
+    approval: str
+
+
+def row_of(listed: ListedRefund) -> RefundRow:
+    view, origin = listed
+    word, tint = STATUS_WORDS[view.refund.status]
+    asked_by = who_of(origin.actor, name=origin.asked_by, key_name=origin.key_name) if origin.actor else "–"
+    if origin.approved_by:
+        approval = origin.approved_by
+    else:
+        # Two of the operator's staff decide together.
+        approval = "by two of its staff" if (origin.actor or "").startswith("staff/") else "not needed"
+    return RefundRow(view, word, tint, asked_by, approval)
+
+
+def waits_for(names: Sequence[str]) -> str:
+    """Ada Obi, Tunde Bello or 2 others."""
+    if not names:
+        return "nobody else may approve it; invite one"
+    shown = list(names if len(names) <= NAMES_MAX + 1 else names[:NAMES_MAX])
+    more = len(names) - len(shown)
+    last = f"{more} others" if more else shown.pop()
+    return f"{', '.join(shown)} or {last}" if shown else last
 
 
 @dataclass(frozen=True)
@@ -40,36 +75,39 @@ class RefundPages:
         status = next((one for one in RefundStatus if one.value == query.get("status")), None)
         before = query.get("before", "")
         before_id = number_in(before)
+        is_first = status is None and before_id is None
         async with self.shell.db.connection() as tx:
-            found = await list_store.list_page(
-                tx, business_id, RefundFilter(status=status), before_id=before_id, limit=PAGE + 1
+            found = await refund_store.list_page(tx, business_id, status, before_id=before_id, limit=PAGE + 1)
+            waiting = (
+                await approval_store.list_waiting(tx, business_id, now=visitor.now, limit=PAGE) if is_first else []
             )
         more = f"status={status.value}&" if status else ""
-        older = f"{visitor.path('/refunds')}?{more}before={found[PAGE - 1].refund.id}" if len(found) > PAGE else None
+        last = found[PAGE - 1].view.refund.id if len(found) > PAGE else None
         return self.shell.page(
-            visitor, "refunds.html", title="Refunds", section="Refunds", views=found[:PAGE], words=STATUS_WORDS,
-            older=older, status=200, wanted=status,
+            visitor, "refunds.html", title="Refunds", section="Refunds", rows=[row_of(one) for one in found[:PAGE]],
+            waiting=[(one.request, waits_for(one.approvers)) for one in waiting], page_of=page_of,
+            older=f"{visitor.path('/refunds')}?{more}before={last}" if last else None, status=200, wanted=status,
         )  # fmt: skip
 
     async def _approvals(self, visitor: DashboardVisitor, wrong: Conflict | None) -> Html:
         async with self.shell.db.connection() as tx:
-            waiting, decided = [
-                await approval_store.list_newest(tx, visitor.business.id, is_open=is_open, now=visitor.now, limit=PAGE)
-                for is_open in (True, False)
-            ]
+            waiting = await approval_store.list_waiting(tx, visitor.business.id, now=visitor.now, limit=PAGE)
+            decided = await approval_store.list_decided(tx, visitor.business.id, now=visitor.now, limit=PAGE)
         return self.shell.page(
             visitor, "approvals.html", title="To approve", section="Refunds", wrong=wrong,
-            status=409 if wrong else 200, waiting=waiting, decided=decided,
-            page_of=page_of,
+            status=409 if wrong else 200, waiting=[(one.request, waits_for(one.approvers)) for one in waiting],
+            decided=decided, page_of=page_of,
         )  # fmt: skip
 
     async def show(self, visitor: DashboardVisitor) -> Html:
-        view = await refund_commands.get(self.shell.db, visitor.business.id, visitor.request.path["refund"])
-        word, tint = STATUS_WORDS[view.refund.status]
-        failure = view.refund.failure.meaning if view.refund.failure else ""
+        async with self.shell.db.connection() as tx:
+            found = await refund_store.find(tx, visitor.business.id, visitor.request.path["refund"])
+        if found is None:
+            raise NotFound(NO_REFUND)
+        refund, subject = found.view.refund, found.view.subject
         return self.shell.page(
-            visitor, "refund.html", title=f"Refund {view.refund.reference}", section="Refunds", refund=view.refund,
-            subject=view.subject, word=word, tint=tint, failure=failure,
+            visitor, "refund.html", title=f"Refund {refund.reference}", section="Refunds", row=row_of(found),
+            refund=refund, subject=subject, failure=refund.failure.meaning if refund.failure else "",
         )  # fmt: skip
 
     async def approve(self, visitor: DashboardVisitor) -> Html:

@@ -13,11 +13,13 @@ from tidegate.approval.model import default_limit
 from tidegate.audit import store as audit
 from tidegate.core.clock import ShiftedClock
 from tidegate.core.errors import Invalid, NotFound, Problem, Refusal
-from tidegate.core.money import ACCOUNT_OFFERS, CHECKOUT_OFFERS
+from tidegate.core.fee import FeeBearer
+from tidegate.core.money import ACCOUNT_OFFERS, CHECKOUT_OFFERS, Money
 from tidegate.dashboard.format import amount, typed
 from tidegate.dashboard.refund_form import amount_in
 from tidegate.dashboard.shell import PATH, DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.dashboard.sign_in_pages import SignInPages
+from tidegate.infra.page.form import Form
 from tidegate.infra.page.response import Html
 from tidegate.member import session_store, team_store
 from tidegate.member.permission import Permission
@@ -64,6 +66,7 @@ class SettingsPages:
             visitor, "settings.html", title="Settings", section="Settings", wrong=wrong, status=422 if wrong else 200,
             business=visitor.business, policies=POLICIES, limits=shown, zones=sorted(available_timezones()),
             rehearsal=rehearsal, rehearsed_days=REHEARSED_DAYS, end_words=end_words,
+            bearers=list(FeeBearer),
         )  # fmt: skip
 
     async def change(self, visitor: DashboardVisitor) -> Html:
@@ -82,11 +85,7 @@ class SettingsPages:
 
     async def change_limits(self, visitor: DashboardVisitor) -> Html:
         try:
-            wanted = [
-                amount_in(text, currency)
-                for currency in REFUNDED
-                if (text := visitor.form.get(f"limit-{currency}", "").strip())
-            ]
+            wanted = limits_in(visitor.form)
         except Invalid as wrong:
             return await self._page(visitor, wrong)
         async with self.shell.db.transaction() as tx:
@@ -128,7 +127,7 @@ async def save(shell: DashboardShell, visitor: DashboardVisitor, changes: dict[s
 
 def settings_in(visitor: DashboardVisitor) -> dict[str, Any]:
     form = visitor.form
-    policy, zone, minutes = form.get("policy", ""), form.get("zone", ""), form.get("session", "")
+    policy, zone, minutes, bearer = (form.get(name, "") for name in ("policy", "zone", "session", "bearer"))
     problems = []
     if policy not in POLICIES:
         problems.append(Problem("policy", "Choose what happens when the amount differs."))
@@ -136,6 +135,8 @@ def settings_in(visitor: DashboardVisitor) -> dict[str, Any]:
         problems.append(Problem("zone", "Choose a time zone of the list, such as Africa/Lagos."))
     if not minutes.isascii() or not minutes.isdigit() or len(minutes) > 4 or not 15 <= int(minutes) <= 1440:
         problems.append(Problem("session", "Enter how many minutes a payer has, from 15 to 1440."))
+    if bearer not in set(FeeBearer):
+        problems.append(Problem("bearer", "Choose who pays the fee."))
     if problems:
         raise Invalid(*problems)
     return {
@@ -143,7 +144,24 @@ def settings_in(visitor: DashboardVisitor) -> dict[str, Any]:
         "time_zone": zone,
         "session_minutes": int(minutes),
         "receipts_by_mail": "receipts" in form,
+        "fee_bearer": FeeBearer(bearer),
     }
+
+
+def limits_in(form: Form) -> list[Money]:
+    """What was left empty stays as it is. Raises Invalid, with every field that is wrong."""
+    found: list[Money] = []
+    problems: list[Problem] = []
+    for currency in REFUNDED:
+        field = f"limit-{currency}"
+        if text := form.get(field, "").strip():
+            try:
+                found.append(amount_in(text, currency, field))
+            except Invalid as wrong:
+                problems += wrong.problems
+    if problems:
+        raise Invalid(*problems)
+    return found
 
 
 def end_words(end: RehearsedEnd) -> str:

@@ -115,7 +115,7 @@ class DashboardShell(SignedInShell[DashboardVisitor, Permission]):
         return see_other(self.site.url(visitor.path(below)))
 
     async def once(self, visitor: DashboardVisitor, act: OnceAct) -> Html:
-        return self.to(visitor, await do_once(self.db, visitor.business.id, visitor.form, act, now=visitor.now))
+        return self.to(visitor, await do_once(self.db, visitor.business.id, visitor.request, act, now=visitor.now))
 
     async def first_time(self, visitor: DashboardVisitor, below: str, act: Callable[[Tx], Awaitable[T]]) -> T | None:
         """For what is shown in the answer alone. None where the form was sent before: `below` is then the page."""

@@ -18,7 +18,7 @@ from tidegate.audit.model import Actor
 from tidegate.core.clock import Clock
 from tidegate.core.errors import Invalid, Refusal
 from tidegate.core.ids import Mode
-from tidegate.dashboard.form import scope_of, show_factor, shows_factor
+from tidegate.dashboard.form import OF_THE_SHELL, scope_of, show_factor, shows_factor
 from tidegate.dashboard.format import Times
 from tidegate.dashboard.problem import problems_of, title_of
 from tidegate.dashboard.renderer import Renderer
@@ -38,8 +38,6 @@ from tidegate.member.sign_in_limit import SignInLimit
 
 DEVICE_COOKIE = "tidegate-device"
 DEVICE_LASTS_S = 180 * 86_400
-# Not carried to the page that asks for a factor, and never drawn again.
-_OF_THE_SHELL = frozenset({"token", "factor", "passkey", "sandbox"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,7 +207,7 @@ class SignedInShell(Generic[V, P]):
     async def _ask_for_factor(self, visitor: V, row: PageRow[V, P], wrong: Invalid | None) -> Html:
         """The form waits in this page's own form, and goes on with it."""
         below = row.path.format(**{name: quote(text) for name, text in visitor.request.path.items()})
-        fields = [(name, value) for name, value in visitor.form.items() if name not in _OF_THE_SHELL]
+        fields = [(name, value) for name, value in visitor.form.items() if name not in OF_THE_SHELL]
         return self.page(
             visitor, "step_up.html", title="Confirm it is you", status=422 if wrong else 200, wrong=wrong,
             action=self.site.url(self.address(visitor, below)), fields=fields, member=visitor.session.member,

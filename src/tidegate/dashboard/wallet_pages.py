@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 from urllib.parse import urlencode
 
-from tidegate.core.errors import Invalid, NotFound
+from tidegate.core.errors import Invalid, NotFound, Problem
 from tidegate.core.money import Currency, Money
 from tidegate.core.public_id import PublicIds
 from tidegate.dashboard import wallet_store
@@ -18,6 +18,7 @@ from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVi
 from tidegate.infra.http import csv_text
 from tidegate.infra.http.operation import Csv, Stream
 from tidegate.infra.page.response import File, Html, StreamedFile
+from tidegate.ledger.model import JournalKind
 from tidegate.member.permission import Permission
 from tidegate.wallet import commands as wallets
 from tidegate.wallet import wire
@@ -37,6 +38,29 @@ FIGURES = {
     "locked": FigureWords("On its way out", "Refunds that the rail has not confirmed, and money held for disputes."),
     "owed": FigureWords("Owed", "Taken back by banks beyond the balance; deducted from the next money received."),
 }
+
+
+class LineKind(NamedTuple):
+    words: str
+    kinds: tuple[JournalKind, ...]
+
+
+# Every kind that can move a wallet, as merchants call it.
+LINE_KINDS = {
+    "payments": LineKind("Checkout payments", (JournalKind.CHECKOUT_SETTLED,)),
+    "transfers": LineKind(
+        "Bank transfers",
+        (
+            JournalKind.INFLOW_CREDITED,
+            JournalKind.INFLOW_CONVERTED,
+            JournalKind.HELD_SETTLED,
+            JournalKind.HELD_CONVERTED,
+        ),
+    ),
+    "refunds": LineKind("Refunds", (JournalKind.REFUND_STARTED, JournalKind.REFUND_FAILED)),
+    "reversals": LineKind("Reversals", (JournalKind.CREDIT_REVERSED, JournalKind.DEBT_COLLECTED)),
+    "disputes": LineKind("Disputes", (JournalKind.DISPUTE_HELD, JournalKind.DISPUTE_RELEASED)),
+}
 # Where each part of a figure is found.
 _PAGES = {"refund": "/refunds/", "dispute": "/payments/", "payment": "/payments/", "inflow": "/inflows/"}
 
@@ -54,17 +78,21 @@ class WalletPages:
     async def show(self, visitor: DashboardVisitor) -> Html:
         currency, query, wrong = visitor.request.path["currency"], visitor.request.query, None
         try:
-            days = period_in(query, visitor.times)
+            days, kinds = filter_in(visitor)
         except Invalid as problem:
-            days, wrong = DayPeriod(None, None), problem
+            days, kinds, wrong = DayPeriod(None, None), None, problem
         period = await self._period(visitor, days)
         before = number_in(query.get("before", ""))
-        lines, is_more = await wallets.list_page(self.shell.db, period, order="desc", past_id=before, limit=PAGE)
-        kept = {name: query[name] for name in ("from", "to") if query.get(name)}
+        lines, is_more = await wallets.list_page(
+            self.shell.db, period, order="desc", past_id=before, limit=PAGE, kinds=kinds
+        )
+        days_kept = {name: query[name] for name in ("from", "to") if query.get(name)}
+        kept = days_kept | ({"kind": query["kind"]} if query.get("kind") else {})
         return self.shell.page(
             visitor, "wallet.html", title=f"{currency} wallet", section="Wallets", period=period, lines=lines,
             older=urlencode({**kept, "before": lines[-1].id}) if is_more else None, currency=currency,
-            is_first=before is None, asked=query, kept=urlencode(kept), wrong=wrong, status=422 if wrong else 200,
+            is_first=before is None, asked=query, kept=urlencode(kept), days_kept=urlencode(days_kept),
+            kinds=[(name, words) for name, (words, _) in LINE_KINDS.items()], wrong=wrong, status=422 if wrong else 200,
         )  # fmt: skip
 
     async def _period(self, visitor: DashboardVisitor, days: DayPeriod) -> Period:
@@ -75,13 +103,14 @@ class WalletPages:
 
     async def download(self, visitor: DashboardVisitor) -> StreamedFile:
         """The whole period, by the rows of the API."""
-        period = await self._period(visitor, period_in(visitor.request.query, visitor.times))
-        stream = Stream(self._rows(period), _name_of(visitor, "csv"))
+        days, kinds = filter_in(visitor)
+        period = await self._period(visitor, days)
+        stream = Stream(self._rows(period, kinds or tuple(JournalKind)), _name_of(visitor, "csv"))
         return StreamedFile(stream, Csv.content_type, csv_text.row(wire.CSV_COLUMNS), visitor.caller)
 
-    async def _rows(self, period: Period) -> AsyncGenerator[bytes, None]:
+    async def _rows(self, period: Period, kinds: Sequence[JournalKind]) -> AsyncGenerator[bytes, None]:
         async for lines in wallets.batches(self.shell.db, period):
-            yield b"".join(csv_text.row(wire.csv_row(line, self.public_ids)) for line in lines)
+            yield b"".join(csv_text.row(wire.csv_row(line, self.public_ids)) for line in lines if line.kind in kinds)
 
     async def print(self, visitor: DashboardVisitor) -> File:
         period = await self._period(visitor, period_in(visitor.request.query, visitor.times))
@@ -121,8 +150,26 @@ class WalletPages:
         ]
 
 
+def filter_in(visitor: DashboardVisitor) -> tuple[DayPeriod, tuple[JournalKind, ...] | None]:
+    """Raises Invalid: a filter is never ignored."""
+    query = visitor.request.query
+    problems: list[Problem] = []
+    days = DayPeriod(None, None)
+    kind = query.get("kind", "")
+    if kind and kind not in LINE_KINDS:
+        problems.append(Problem("kind", "Choose one of the list."))
+    try:
+        days = period_in(query, visitor.times)
+    except Invalid as wrong:
+        problems += wrong.problems
+    if problems:
+        raise Invalid(*problems)
+    return days, LINE_KINDS[kind].kinds if kind else None
+
+
 def _name_of(visitor: DashboardVisitor, kind: str) -> str:
     query, currency = visitor.request.query, visitor.request.path["currency"]
-    # Both were read as days by now.
-    days = "".join(f"-{query[name]}" for name in ("from", "to") if query.get(name))
+    # All were read by now.
+    names = ("kind", "from", "to") if kind == "csv" else ("from", "to")
+    days = "".join(f"-{query[name]}" for name in names if query.get(name))
     return f"statement-{currency}{days}.{kind}"

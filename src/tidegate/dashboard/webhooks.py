@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from tidegate.core.errors import Conflict, Invalid, NotFound, Problem, Refusal
+from tidegate.dashboard.delivery_filter import NAMES, STATUS_WORDS, choices_of, filter_in
 from tidegate.dashboard.endpoint_health import health_words
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.address import WebUrl
@@ -16,28 +17,19 @@ from tidegate.infra.page.response import Html
 from tidegate.member.permission import Permission
 from tidegate.webhook import commands, health_store, log_store
 from tidegate.webhook.commands import WebhookDeps
-from tidegate.webhook.field import delivery_id, delivery_id_in
+from tidegate.webhook.field import delivery_id
 from tidegate.webhook.log_store import DeliveryFilter
 from tidegate.webhook.model import (
     EVENT_CHANNEL,
-    EVENTS,
     EVENTS_ALWAYS,
     EVENTS_ON_REQUEST,
     MEANING_OF_EVENT,
-    DeliveryStatus,
     EndpointStatus,
     NewEndpoint,
     WithSecret,
 )
 
 PAGE = 50
-REFERENCE_CHARS_MAX = 100
-STATUS_WORDS = {
-    DeliveryStatus.PENDING: ("Waiting", "warn"),
-    DeliveryStatus.DELIVERED: ("Delivered", "good"),
-    DeliveryStatus.EXHAUSTED: ("Gave up", "bad"),
-    DeliveryStatus.CANCELLED: ("Cancelled", ""),
-}
 
 
 @dataclass(frozen=True)
@@ -53,24 +45,23 @@ class WebhookPages:
         async with self.shell.db.connection() as tx:
             fared = await health_store.list_of_day(tx, visitor.business.id, now=visitor.now)
         endpoints = [endpoint for endpoint, _ in fared]
-        before = delivery_id_in(query.get("before", "")) if query.get("before") else None
-        wanted = DeliveryFilter(
-            status=next((one for one in DeliveryStatus if one.value == query.get("status")), None),
-            event_type=next((one for one in EVENTS if one == query.get("event")), None),
-            endpoint_id=next((one.id for one in endpoints if one.id == query.get("endpoint")), None),
-            reference=query.get("reference", "").strip()[:REFERENCE_CHARS_MAX] or None,
-            before_id=before,
-        )
+        wrong_filter = None
+        try:
+            wanted = filter_in(visitor, endpoints)
+        except Invalid as problem:
+            wanted, wrong_filter = DeliveryFilter(), problem
         async with self.shell.db.connection() as tx:
             found = await log_store.list_deliveries(tx, visitor.business.id, wanted, limit=PAGE + 1)
-        kept = {name: query[name] for name in ("status", "event", "endpoint", "reference") if query.get(name)}
+        kept = {name: query[name] for name in NAMES if query.get(name)}
         older = urlencode(kept | {"before": delivery_id(found[PAGE - 1].id)}) if len(found) > PAGE else ""
         return self.shell.page(
-            visitor, "webhooks.html", title="Webhooks", section="Webhooks", wrong=wrong, status=422 if wrong else 200,
-            public_id=delivery_id, endpoints=endpoints, deliveries=found[:PAGE], words=STATUS_WORDS,
+            visitor, "webhooks.html", title="Webhooks", section="Webhooks", wrong=wrong or wrong_filter,
+            status=422 if wrong or wrong_filter else 200, is_filter_wrong=wrong is None, public_id=delivery_id,
+            endpoints=endpoints, deliveries=found[:PAGE], words=STATUS_WORDS,
             health={endpoint.id: health_words(endpoint, day) for endpoint, day in fared},
-            older=self.shell.site.url(f"{visitor.path('/webhooks')}?{older}") if older else None, wanted=wanted,
-            is_filtered=bool(kept), every_event=EVENTS, events=EVENTS_ON_REQUEST, always=EVENTS_ALWAYS,
+            older=self.shell.site.url(f"{visitor.path('/webhooks')}?{older}") if older else None, asked=query,
+            choices=choices_of(endpoints),
+            is_filtered=bool(kept), events=EVENTS_ON_REQUEST, always=EVENTS_ALWAYS,
             meanings=MEANING_OF_EVENT,
             **{"secret": "", "edited": "", **facts},
         )  # fmt: skip

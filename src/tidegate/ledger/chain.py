@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from tidegate.core.clock import Clock
@@ -73,16 +73,39 @@ async def verify(tx: Tx, business_id: str, *, now: datetime) -> list[str]:
 async def _first_difference(tx: Tx, business_id: str) -> list[str]:
     position, previous = 0, START
     while found := await store.list_links(tx, business_id, after=position, limit=VERIFY_BATCH):
-        for link, journal in found:
-            position += 1
-            if link.position != position:
-                return [f"link {business_id}/{position} is missing"]
-            if journal is None:
-                return [f"journal {business_id}/{link.journal_id} is missing"]
-            if difference := difference_of(previous, link, journal):
-                return [difference]
-            previous = link.hash
+        if difference := _difference_in(found, business_id, after=position, previous=previous):
+            return [difference]
+        position, previous = found[-1][0].position, found[-1][0].hash
     return []
+
+
+async def verify_newest(tx: Tx, business_id: str, *, head: int, links_max: int) -> tuple[int, str | None]:
+    """How many links were checked, up to position `head`, and the first difference. The link before them is taken as it
+    is."""
+    after = max(head - links_max, 0)
+    found = await store.list_links(tx, business_id, after=max(after - 1, 0), limit=head - max(after - 1, 0))
+    previous = START
+    if after > 0:
+        if not found or found[0][0].position != after:
+            return 0, f"link {business_id}/{after} is missing"
+        previous = found.pop(0)[0].hash
+    if found and found[-1][0].position != head:
+        return len(found), f"link {business_id}/{head} is missing"
+    return len(found), _difference_in(found, business_id, after=after, previous=previous)
+
+
+def _difference_in(
+    found: Sequence[tuple[ChainLink, PostedJournal | None]], business_id: str, *, after: int, previous: bytes
+) -> str | None:
+    for position, (link, journal) in enumerate(found, start=after + 1):
+        if link.position != position:
+            return f"link {business_id}/{position} is missing"
+        if journal is None:
+            return f"journal {business_id}/{link.journal_id} is missing"
+        if difference := difference_of(previous, link, journal):
+            return difference
+        previous = link.hash
+    return None
 
 
 def link_to(previous: bytes, position: int, journal: PostedJournal) -> ChainLink:

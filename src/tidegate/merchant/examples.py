@@ -26,6 +26,7 @@ RECORD: dict[str, Any] = {
     "redirectHosts": [],
     "checkoutOrigins": ["https://shop.example.com"],
     "receiptsByMail": False,
+    "feeBearer": "business",
     "accentColour": None,
     "logoUrl": None,
     "support": {"email": "shop@example.com", "phone": None, "url": None},

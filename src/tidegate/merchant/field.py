@@ -168,7 +168,7 @@ def is_reference(text: str) -> bool:
 
 
 class Remark(str):
-    """A short free text."""
+    """A short free text, without marks of the writing direction, which can make it read as another one."""
 
     __slots__ = ()
 
@@ -180,7 +180,7 @@ class Remark(str):
             raise ValueError(f"must have at most {REMARK_LENGTH_MAX} characters")
         if contains_card_number(value):
             raise ValueError("looks like a card number; never send card data here")
-        return cls(value)
+        return cls(value.translate(_WITHOUT_DIRECTION_MARKS))
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:

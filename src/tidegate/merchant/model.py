@@ -11,7 +11,7 @@ from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address
 
 from tidegate.core.described_enum import DescribedEnum
-from tidegate.core.fee import DEFAULT_FEE_RULE_BY_ID, DEFAULT_FEE_RULES, FeeRule
+from tidegate.core.fee import DEFAULT_FEE_RULE_BY_ID, DEFAULT_FEE_RULES, FeeBearer, FeeRule
 from tidegate.core.method import Priced
 from tidegate.core.money import Currency, Money
 
@@ -87,6 +87,8 @@ class Business:
     # Every member of its dashboard needs a second factor.
     two_step_for_all: bool
     created_at: datetime
+    # Of payments and links that do not say it.
+    fee_bearer: FeeBearer
     # Why the operator suspended it; None while it is active.
     suspended_for: str | None = None
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from tidegate.core.fee import FeeOnRefund, FeeRule
+from tidegate.core.fee import FeeBearer, FeeOnRefund, FeeRule
 from tidegate.core.method import Priced, priced_in
 from tidegate.core.money import Currency
 from tidegate.infra.db import Row, Tx
@@ -93,7 +93,8 @@ async def update_business(tx: Tx, business_id: str, *, changes: dict[str, Any], 
                inflow_name_policy = coalesce($16, inflow_name_policy), time_zone = coalesce($17, time_zone),
                checkout_origins = coalesce($18, checkout_origins),
                receipts_by_mail = coalesce($19, receipts_by_mail), two_step_for_all = coalesce($20, two_step_for_all),
-               suspended_for = CASE WHEN $4 IS NULL THEN suspended_for ELSE $21 END
+               suspended_for = CASE WHEN $4 IS NULL THEN suspended_for ELSE $21 END,
+               fee_bearer = coalesce($22, fee_bearer)
          WHERE id = $1 AND id <> '000000000000000000000000'
         RETURNING business,
             ARRAY(SELECT fee_rule FROM fee_rule WHERE business_id = $1 AND ended_at IS NULL) AS rules
@@ -104,6 +105,7 @@ async def update_business(tx: Tx, business_id: str, *, changes: dict[str, Any], 
         changes.get("accent"), changes.get("support_email"), changes.get("support_phone"), changes.get("support_url"),
         changes.get("inflow_name_policy"), changes.get("time_zone"), changes.get("checkout_origins"),
         changes.get("receipts_by_mail"), changes.get("two_step_for_all"), changes.get("suspended_for"),
+        changes.get("fee_bearer"),
     )  # fmt: skip
     return business_of(row["business"], row["rules"]) if row else None
 
@@ -316,6 +318,7 @@ def business_of(row: Row, rules: list[Row]) -> Business:
         time_zone=row["time_zone"],
         receipts_by_mail=row["receipts_by_mail"],
         two_step_for_all=row["two_step_for_all"],
+        fee_bearer=FeeBearer(row["fee_bearer"]),
         suspended_for=row["suspended_for"],
         created_at=row["created_at"],
     )

@@ -7,6 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from tidegate.core.fee import FeeBearer
 from tidegate.core.ids import Mode
 from tidegate.infra.http.operation import Timestamp
 from tidegate.infra.timestamp import to_iso
@@ -55,6 +56,9 @@ class BusinessRecord(msgspec.Struct, kw_only=True, rename="camel"):
         bool,
         Meta(description="Whether customers are sent the receipt of a successful payment, and of a refund, by e-mail."),
     ]
+    fee_bearer: Annotated[
+        FeeBearer, Meta(description="Who pays the fee of a payment or a payment link that does not say it.")
+    ]
     accent_colour: Annotated[str | None, Meta(description="Accent colour of the payer's pages, such as `#0f7b6c`.")]
     logo_url: Annotated[str | None, Meta(description="The logo on the payer's pages.")]
     support: Annotated[SupportView, Meta(description="Contacts for payers.")]
@@ -78,6 +82,7 @@ def record_of(business: Business, *, mode: Mode, checkout_url: str) -> BusinessR
         redirect_hosts=list(business.redirect_hosts),
         checkout_origins=list(business.checkout_origins),
         receipts_by_mail=business.receipts_by_mail,
+        fee_bearer=business.fee_bearer,
         accent_colour=business.brand.accent,
         logo_url=logo_url(business, checkout_url=checkout_url),
         support=support_view(business.support),

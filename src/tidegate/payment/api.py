@@ -46,7 +46,7 @@ class PaymentApi:
             mode=self.mode,
             taken=self.taken,
         )
-        order = wire.order_from(read(value, wire.CreatePayment, check), self.names, self.taken)
+        order = wire.order_from(read(value, wire.CreatePayment, check), business, self.names, self.taken)
         now = self.clock.now_of(call.caller.business.id)
 
         async def act(insert: commands.Insert) -> Answer:

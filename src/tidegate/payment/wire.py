@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from tidegate.core import ids
 from tidegate.core.errors import Invalid, Malformed, Problem
@@ -53,7 +53,12 @@ class CreatePayment(msgspec.Struct, kw_only=True, rename="camel"):
     customer: Annotated[
         CustomerFields, Meta(description="An object; the same object as a JSON string is accepted too.")
     ]
-    fee_bearer: Annotated[FeeBearer, Meta(description="Who pays the fee.")] = FeeBearer.BUSINESS
+    fee_bearer: (
+        Annotated[
+            FeeBearer, Meta(description="Who pays the fee. By default what your business has set: at first, it does.")
+        ]
+        | UnsetType
+    ) = UNSET
     reference: Annotated[
         Reference | None, Meta(description="Yours, unique per business, never reusable; the pay code when absent.")
     ] = None
@@ -286,7 +291,9 @@ def _redirect_problems(url: RedirectUrl, business: Business, mode: ids.Mode) -> 
         )
 
 
-def order_from(request: CreatePayment, names: MethodNames, taken: MethodsTaken = all_methods) -> PaymentOrder:
+def order_from(
+    request: CreatePayment, business: Business, names: MethodNames, taken: MethodsTaken = all_methods
+) -> PaymentOrder:
     currency = Currency(request.currency)
     listed = request.payment_methods
     methods = taken(currency) if listed is None else methods_named(listed, names)
@@ -295,7 +302,7 @@ def order_from(request: CreatePayment, names: MethodNames, taken: MethodsTaken =
     return PaymentOrder(
         reference=_plain(request.reference),
         asked=Money.of_major(request.amount, currency),
-        fee_bearer=request.fee_bearer,
+        fee_bearer=business.fee_bearer if request.fee_bearer is UNSET else request.fee_bearer,
         methods=methods,
         default_method=default or methods[0],
         customer=Customer(str(customer.name), str(customer.email), _plain(customer.phone_number)),

@@ -69,7 +69,12 @@ class CreateLink(msgspec.Struct, kw_only=True, rename="camel"):
         Annotated[int, Meta(ge=1)] | None,
         Meta(description="The most that the customer may choose; the currency's limit when absent."),
     ] = None
-    fee_bearer: Annotated[FeeBearer, Meta(description="Who pays the fee.")] = FeeBearer.BUSINESS
+    fee_bearer: (
+        Annotated[
+            FeeBearer, Meta(description="Who pays the fee. By default what your business has set: at first, it does.")
+        ]
+        | UnsetType
+    ) = UNSET
     payment_methods: OfferedMethods = None
     ask_phone_number: Annotated[
         FieldRule | None, Meta(description="Whether the page asks for a phone number; not at all when absent.")
@@ -171,7 +176,7 @@ def read_terms(
     check = partial(
         _problems_with, value=value, business=business, names=names, mode=mode, taken=taken, now=now
     )  # fmt: skip
-    return _terms_from(read(value, CreateLink, check), names)
+    return _terms_from(read(value, CreateLink, check), business, names)
 
 
 def _problems_with(
@@ -220,7 +225,7 @@ def _repeated_methods(fields: Mapping[str, Any], names: MethodNames) -> Iterator
             seen.add(method)
 
 
-def _terms_from(request: CreateLink, names: MethodNames) -> LinkTerms:
+def _terms_from(request: CreateLink, business: Business, names: MethodNames) -> LinkTerms:
     currency = Currency(request.currency)
     is_once = request.kind is LinkKind.ONE_OFF
     fixed = None if request.amount is None else Money.of_major(request.amount, currency)
@@ -232,7 +237,7 @@ def _terms_from(request: CreateLink, names: MethodNames) -> LinkTerms:
         asked=fixed,
         least=fixed or Money.of_major(request.amount_min or 1, currency),
         most=fixed or Money.of_major(request.amount_max or limit, currency),
-        fee_bearer=request.fee_bearer,
+        fee_bearer=business.fee_bearer if request.fee_bearer is UNSET else request.fee_bearer,
         methods=methods_named(request.payment_methods or [], names),
         phone_rule=request.ask_phone_number,
         note_rule=request.ask_note,

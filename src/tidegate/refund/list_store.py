@@ -29,7 +29,7 @@ async def list_page(
     rows = await tx.fetch(
         _PAGE, business_id, wanted.status, key.payment_id, key.collection_id, wanted.start, wanted.end, before_id, limit
     )
-    return [_view(row) for row in rows]
+    return [view_of(row) for row in rows]
 
 
 # A business refunds a small part of its sales, so an index per filter would cost more than it saves.
@@ -47,7 +47,8 @@ _PAGE = """
 """
 
 
-def _view(row: Row) -> RefundView:
+def view_of(row: Row) -> RefundView:
+    """Of a row with whole rows of the refund, and of the payment or collection."""
     payment, collection = row["payment"], row["collection"]
     subject = payment_subject(payment, None) if payment else collection_subject(collection, None)
     return RefundView(refund_of(row["refund"]), subject)

@@ -143,7 +143,7 @@ class StartPage:
         if not business.redirect_hosts:
             value["redirectUrl"] = f"{self.pages.site.base_url}/"
         check = partial(wire.problems_between, value=None, business=business, names=self.names, mode=Mode.SANDBOX)
-        order = wire.order_from(read(value, wire.CreatePayment, check), self.names)
+        order = wire.order_from(read(value, wire.CreatePayment, check), business, self.names)
         async with self.db.transaction() as tx:
             now = self.clock.now_of(business.id)
             created = await commands.create(partial(payments.insert, tx), business, order, now=now)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from datetime import datetime
 
 from tidegate.core.errors import Invalid, NotFound, Problem
@@ -10,7 +10,7 @@ from tidegate.core.ids import Mode
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Database
 from tidegate.ledger import store as ledger
-from tidegate.ledger.model import Wallet
+from tidegate.ledger.model import JournalKind, Wallet
 from tidegate.merchant import store as merchants
 from tidegate.merchant.model import Business
 from tidegate.wallet import store
@@ -55,11 +55,12 @@ async def get_period(
 
 
 async def list_page(
-    db: Database, period: Period, *, order: SortOrder, past_id: int | None, limit: int
-) -> tuple[list[WalletLine], bool]:
-    """Also returns whether there are more."""
+    db: Database, period: Period, *, order: SortOrder, past_id: int | None, limit: int,
+    kinds: Sequence[JournalKind] | None = None,
+) -> tuple[list[WalletLine], bool]:  # fmt: skip
+    """Also returns whether there are more. Some kinds are listed the newest first."""
     async with db.connection() as tx:
-        found = await store.list_lines(tx, period, order=order, past_id=past_id, limit=limit + 1)
+        found = await store.list_lines(tx, period, order=order, past_id=past_id, limit=limit + 1, kinds=kinds)
     return found[:limit], len(found) > limit
 
 

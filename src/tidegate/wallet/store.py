@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from tidegate.core.money import Currency, Money
@@ -56,21 +57,24 @@ _PERIOD = """
 """
 
 
-async def list_lines(tx: Tx, period: Period, *, order: SortOrder, past_id: int | None, limit: int) -> list[WalletLine]:
-    """The lines after `past_id`, in the given order."""
+async def list_lines(
+    tx: Tx, period: Period, *, order: SortOrder, past_id: int | None, limit: int,
+    kinds: Sequence[JournalKind] | None = None,
+) -> list[WalletLine]:  # fmt: skip
+    """The lines after `past_id`, in the given order; of some kinds, the newest first."""
     first_id, last_id = period.first_id, period.last_id
     is_ascending = order == "asc"
     if past_id is not None:
         first_id = max(first_id, past_id + 1) if is_ascending else first_id
         last_id = last_id if is_ascending else min(last_id, past_id - 1)
     currency = period.wallet.balance.currency
-    rows = await tx.fetch(_LINES, period.wallet.business_id, currency, first_id, last_id, limit, is_ascending)
+    rows = await tx.fetch(_LINES, period.wallet.business_id, currency, first_id, last_id, limit, is_ascending, kinds)
     return [_line(row, currency) for row in rows]
 
 
-# The subject of a line is looked up only for the lines of the page: the LIMIT in each join keeps the planner from
-# scanning a whole table. A cause is "payment/7", "rail/transaction", or the reference of a refund or one of its
-# legs.
+# By kind, checkouts are found among all lines, the others by their own index. The subject of a line is looked up only
+# for the lines of the page: the LIMIT in each join keeps the planner from scanning a whole table. A cause is
+# "payment/7", "rail/transaction", or the reference of a refund or one of its legs.
 _LINES = """
     SELECT line.journal_id, line.amount_minor, line.balance_after_minor,
            journal.kind, journal.created_at, journal.event_at, charge.fee_minor, charge.vat_minor,
@@ -85,8 +89,27 @@ _LINES = """
              UNION ALL
             (SELECT journal_id, amount_minor, balance_after_minor FROM entry
               WHERE business_id = $1 AND account = 'wallet' AND currency = $2
-                AND journal_id BETWEEN $3 AND $4 AND NOT $6::boolean
-              ORDER BY journal_id DESC LIMIT $5)) AS line
+                AND journal_id BETWEEN $3 AND $4 AND NOT $6::boolean AND $7::text[] IS NULL
+              ORDER BY journal_id DESC LIMIT $5)
+             UNION ALL
+            (SELECT entry.journal_id, amount_minor, balance_after_minor
+               FROM entry JOIN journal AS settled ON settled.business_id = $1 AND settled.id = entry.journal_id
+                                                 AND settled.kind = 'checkout_settled'
+              WHERE entry.business_id = $1 AND account = 'wallet' AND currency = $2
+                AND journal_id BETWEEN $3 AND $4 AND 'checkout_settled' = ANY ($7)
+              ORDER BY journal_id DESC LIMIT $5)
+             UNION ALL
+            (SELECT found.*
+               FROM unnest($7) AS wanted (kind)
+              CROSS JOIN LATERAL (
+                     SELECT entry.journal_id, amount_minor, balance_after_minor
+                       FROM journal AS other
+                       JOIN entry ON entry.business_id = $1 AND account = 'wallet' AND currency = $2
+                                 AND entry.journal_id = other.id
+                      WHERE other.business_id = $1 AND other.kind = wanted.kind AND other.kind <> 'checkout_settled'
+                        AND other.id BETWEEN $3 AND $4
+                      ORDER BY other.id DESC LIMIT $5) AS found
+              ORDER BY found.journal_id DESC LIMIT $5)) AS line
       JOIN LATERAL (
             SELECT * FROM journal WHERE business_id = $1 AND id = line.journal_id LIMIT 1) AS journal ON true
       JOIN LATERAL (

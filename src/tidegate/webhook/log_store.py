@@ -13,6 +13,8 @@ from tidegate.webhook.model import EVENTS, TEST_EVENT, Delivery, DeliveryAttempt
 
 # The newest attempts of a delivery; repeated resends make more.
 ATTEMPTS_SHOWN_MAX = 10
+# 2xx.
+ANSWER_TAKEN = 2
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ID_MAX = (1 << 63) - 1
 
@@ -24,6 +26,9 @@ class DeliveryFilter(msgspec.Struct, frozen=True, kw_only=True):
     event_type: str | None = None
     endpoint_id: str | None = None
     reference: str | None = None
+    # The first digit of the status that the newest try was answered with; 0 is no answer.
+    answer: int | None = None
+    attempts_min: int | None = None
     from_id: int | None = None
     before_id: int | None = None
 
@@ -49,20 +54,28 @@ def question(business_id: str, wanted: DeliveryFilter, *, limit: int) -> Sequenc
     before = wanted.before_id if wanted.before_id is not None else _ID_MAX
     types = [wanted.event_type] if wanted.event_type is not None else [*EVENTS, TEST_EVENT]
     values = (wanted.status, wanted.endpoint_id, wanted.reference, types)
-    return _PAGE, business_id, since, before, limit, _way_of(wanted), *values, wanted.event_type, ATTEMPTS_SHOWN_MAX
+    return (
+        _PAGE, business_id, since, before, limit, _way_of(wanted), *values, wanted.event_type, ATTEMPTS_SHOWN_MAX,
+        wanted.answer, wanted.attempts_min,
+    )  # fmt: skip
 
 
 def _way_of(wanted: DeliveryFilter) -> str:
     """One per index, so that no filter scans a business's whole log."""
     if wanted.reference is not None:
         return "reference"
+    if wanted.answer not in (None, ANSWER_TAKEN):
+        return "answer"
+    if wanted.attempts_min is not None and wanted.attempts_min > 1:
+        return "attempts"
     if wanted.status not in (None, DeliveryStatus.DELIVERED):
         return "status"
     return "id" if wanted.endpoint_id is None and wanted.event_type is None else "type"
 
 
-# Of the four ways to the ids one is taken; the others end before they read anything. By type: the newest of each
-# endpoint and type, of which there are few, and then the newest of those. The ids are an array, so that each is
+# Of the six ways to the ids one is taken; the others end before they read anything. By type: the newest of each
+# endpoint and type, of which there are few, and then the newest of those; likewise by answer, of each endpoint, and by
+# the number of attempts, of each number that there is. The ids are an array, so that each is
 # looked up, however many the planner expects.
 _PAGE = """
     SELECT delivery.*, endpoint.url, event.payload,
@@ -75,18 +88,21 @@ _PAGE = """
      WHERE delivery.business_id = $1 AND delivery.id = ANY (ARRAY(
            (SELECT id FROM webhook_delivery
              WHERE $5 = 'id' AND business_id = $1 AND id >= $2 AND id < $3 AND ($6::text IS NULL OR status = $6)
+               AND ($12::int IS NULL OR answer = $12) AND ($13::int IS NULL OR attempts >= $13)
              ORDER BY id DESC LIMIT $4)
             UNION ALL
            (SELECT id FROM webhook_delivery
              WHERE $5 = 'reference' AND business_id = $1 AND reference = $8::text AND id >= $2 AND id < $3
                AND ($6::text IS NULL OR status = $6) AND ($10::text IS NULL OR event_type = $10)
                AND ($7::text IS NULL OR endpoint_id = $7)
+               AND ($12::int IS NULL OR answer = $12) AND ($13::int IS NULL OR attempts >= $13)
              ORDER BY id DESC LIMIT $4)
             UNION ALL
            (SELECT id FROM webhook_delivery
              WHERE $5 = 'status' AND business_id = $1 AND status = $6::text AND status <> 'delivered'
                AND id >= $2 AND id < $3 AND ($10::text IS NULL OR event_type = $10)
                AND ($7::text IS NULL OR endpoint_id = $7)
+               AND ($12::int IS NULL OR answer = $12) AND ($13::int IS NULL OR attempts >= $13)
              ORDER BY id DESC LIMIT $4)
             UNION ALL
            (SELECT newest.id
@@ -96,8 +112,33 @@ _PAGE = """
                     SELECT id FROM webhook_delivery
                      WHERE business_id = $1 AND endpoint_id = endpoint.id AND event_type = wanted.event_type
                        AND id >= $2 AND id < $3 AND ($6::text IS NULL OR status = $6)
+                       AND ($12::int IS NULL OR answer = $12) AND ($13::int IS NULL OR attempts >= $13)
                      ORDER BY id DESC LIMIT $4) AS newest
              WHERE $5 = 'type' AND endpoint.business_id = $1 AND ($7::text IS NULL OR endpoint.id = $7)
+             ORDER BY newest.id DESC LIMIT $4)
+            UNION ALL
+           (SELECT newest.id
+              FROM webhook_endpoint AS endpoint
+             CROSS JOIN LATERAL (
+                    SELECT id FROM webhook_delivery
+                     WHERE business_id = $1 AND endpoint_id = endpoint.id AND answer = $12::int AND answer <> 2
+                       AND id >= $2 AND id < $3 AND ($6::text IS NULL OR status = $6)
+                       AND ($10::text IS NULL OR event_type = $10) AND ($13::int IS NULL OR attempts >= $13)
+                     ORDER BY id DESC LIMIT $4) AS newest
+             WHERE $5 = 'answer' AND endpoint.business_id = $1 AND ($7::text IS NULL OR endpoint.id = $7)
+             ORDER BY newest.id DESC LIMIT $4)
+            UNION ALL
+           (SELECT newest.id
+              FROM generate_series($13::int, (SELECT max(attempts) FROM webhook_delivery
+                                               WHERE $5 = 'attempts' AND business_id = $1 AND attempts > 1))
+                       AS wanted (attempts)
+             CROSS JOIN LATERAL (
+                    SELECT id FROM webhook_delivery
+                     WHERE business_id = $1 AND webhook_delivery.attempts = wanted.attempts
+                       AND webhook_delivery.attempts > 1 AND id >= $2 AND id < $3
+                       AND ($6::text IS NULL OR status = $6) AND ($10::text IS NULL OR event_type = $10)
+                       AND ($7::text IS NULL OR endpoint_id = $7) AND ($12::int IS NULL OR answer = $12)
+                     ORDER BY id DESC LIMIT $4) AS newest
              ORDER BY newest.id DESC LIMIT $4)))
      ORDER BY delivery.id DESC
 """

@@ -120,7 +120,8 @@ _CLAIM = """
          WHERE room.is_wanted),
     leased AS (
         UPDATE webhook_delivery AS delivery
-           SET lease_until = due.now + $4, lease_token = $5, attempts = attempts + due.was_leased::int
+           SET lease_until = due.now + $4, lease_token = $5, attempts = attempts + due.was_leased::int,
+               answer = CASE WHEN due.was_leased THEN 0 ELSE answer END
           FROM due
          WHERE delivery.business_id = due.business_id AND delivery.id = due.id AND due.place <= due.room
            AND delivery.due_at IS NOT NULL AND (delivery.lease_until IS NULL OR delivery.lease_until <= due.now)
@@ -217,11 +218,10 @@ _FINISH = """
                        status_code, error, body, request_headers, answer_headers)),
     done AS (
         UPDATE webhook_delivery AS delivery
-           SET attempts = attempts + 1,
+           SET attempts = attempts + 1, answer = coalesce(result.status_code / 100, 0),
                failures = CASE WHEN is_success THEN 0 ELSE failures + 1 END,
                -- A delivery cancelled while in flight stays cancelled, unless it has arrived.
-               status = CASE WHEN is_success THEN 'delivered'
-                             WHEN due_at IS NULL THEN status
+               status = CASE WHEN is_success THEN 'delivered' WHEN due_at IS NULL THEN status
                              WHEN next_attempt_at IS NULL THEN 'exhausted'
                              ELSE 'pending' END,
                due_at = CASE WHEN is_success OR due_at IS NULL THEN NULL ELSE next_attempt_at END,
@@ -303,7 +303,8 @@ _GIVE_UP = """
           JOIN (SELECT DISTINCT business_id, endpoint_id FROM held) AS named USING (business_id, endpoint_id)
          ORDER BY state.business_id, state.endpoint_id FOR UPDATE OF state),
     released AS (
-        UPDATE webhook_delivery AS delivery SET lease_token = NULL, lease_until = NULL, attempts = attempts + 1
+        UPDATE webhook_delivery AS delivery
+           SET lease_token = NULL, lease_until = NULL, attempts = attempts + 1, answer = 0
           FROM held JOIN state USING (business_id, endpoint_id)
          WHERE delivery.business_id = held.business_id AND delivery.id = held.id
            AND delivery.lease_token = held.lease_token

@@ -901,7 +901,7 @@ class Payments:
               250,000,000 UGX, 1,000,000 ZAR, 2,000,000 ZMW.
             currency: What you charge in; decides which methods can be offered.
             customer: An object; the same object as a JSON string is accepted too.
-            fee_bearer: Who pays the fee.
+            fee_bearer: Who pays the fee. By default what your business has set: at first, it does.
             reference: Yours, unique per business, never reusable; the pay code when absent.
             redirect_url: Where the customer returns to after the payment, with `?reference=…` added.
             metadata: Any JSON of yours; returned as sent.
@@ -1100,7 +1100,7 @@ class PaymentLinks:
             amount: In major units, a whole number; absent where the customer chooses the amount.
             amount_min: The least that the customer may choose; 1 when absent.
             amount_max: The most that the customer may choose; the currency's limit when absent.
-            fee_bearer: Who pays the fee.
+            fee_bearer: Who pays the fee. By default what your business has set: at first, it does.
             payment_methods: In the order shown on the page, in any letter case. Every method of the currency when
               absent.
             ask_phone_number: Whether the page asks for a phone number; not at all when absent.

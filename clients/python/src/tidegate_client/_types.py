@@ -377,6 +377,8 @@ class BusinessRecord(Model, kw_only=True):
     """Origins whose pages may open the checkout in a dialog, such as `https://shop.example.com`."""
     receipts_by_mail: bool
     """Whether customers are sent the receipt of a successful payment, and of a refund, by e-mail."""
+    fee_bearer: FeeBearer
+    """Who pays the fee of a payment or a payment link that does not say it."""
     accent_colour: str | None
     """Accent colour of the payer's pages, such as `#0f7b6c`."""
     logo_url: str | None

@@ -1,0 +1,108 @@
+"""The list of refunds says who asked for each and who approved it, or for whom it waits."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from html import unescape
+from typing import Any
+
+import pytest
+
+from build import Checkout, Shop
+from checkout.paying import card
+from conftest import MakeCheckout
+from dashboard.people import People, SignedInPerson
+from tidegate.audit.model import OPERATOR, staff
+from tidegate.dashboard.refunds import waits_for
+from tidegate.infra.db import Database
+from tidegate.member.permission import Role
+from tidegate.refund import commands
+from tidegate.refund.model import RefundRequest
+
+pytestmark = pytest.mark.usefixtures("unlimited")
+
+
+@pytest.fixture
+async def paid(new_checkout: MakeCheckout, shop: Shop) -> Checkout:
+    checkout = await new_checkout(shop)
+    assert (await checkout.charge(card())).status_code == 200
+    return checkout
+
+
+async def rows_of(person: SignedInPerson, below: str = "/refunds") -> list[tuple[str, str]]:
+    """By and approval of each row, the newest first."""
+    page = (await person.get(below)).text
+    body = page.partition("<tbody>")[2].partition("</tbody>")[0]
+    found = []
+    for row in body.split("<tr>")[1:]:
+        cells = re.findall(r'<td class="rest">(.*?)</td>', row)
+        found.append((unescape(cells[-2]), unescape(cells[-1])))
+    return found
+
+
+async def test_each_refund_says_who_asked_for_it(
+    people: People, shop: Shop, paid: Checkout, db: Database, admin: Any
+) -> None:
+    owner = await people.person(shop, Role.OWNER, name="Ada Obi")
+    at = f"/payments/{paid.pay_code}"
+    await owner.send(f"{at}/refund", at=at, what="part", amount="1")
+    by_key = await shop.client.post(
+        "/collections/refund",
+        json={"transReference": paid.pay_code, "amount": 2},
+        headers={"api-key": shop.secret_key},
+    )
+    assert by_key.status_code == 200
+    for by, amount in ((OPERATOR, "3"), (staff(owner.member.id, "127.0.0.1"), "4")):
+        async with db.transaction() as tx:
+            request = RefundRequest(reference=paid.pay_code, amount=Decimal(amount))
+            await commands.begin(tx, shop.business_id, request, by=by, now=people.now())
+    key = await admin.fetchval("SELECT coalesce(name, '…' || last_four) FROM credential WHERE kind = 'secret'")
+    assert await rows_of(owner) == [
+        ("Tidegate's operator", "by two of its staff"),
+        ("Tidegate's operator", "not needed"),
+        (f"API key {key}", "not needed"),
+        ("Ada Obi", "not needed"),
+    ]
+
+
+async def test_what_waits_says_for_whom_and_what_was_approved_says_by_whom(
+    people: People, shop: Shop, paid: Checkout
+) -> None:
+    support = await people.person(shop, Role.SUPPORT, name="Sade Ojo")
+    await people.person(shop, Role.VIEWER, name="Vera Viewer")
+    finance = await people.person(shop, Role.FINANCE, name="Tunde Bello")
+    await people.person(shop, Role.OWNER, name="Ada Obi")
+    at = f"/payments/{paid.pay_code}"
+    assert (await support.send(f"{at}/refund", at=at, what="part", amount="5")).status_code == 303
+    assert await rows_of(support) == [("Sade Ojo", "waits for Ada Obi or Tunde Bello")]
+    # A list by status has refunds alone.
+    assert await rows_of(support, "/refunds?status=failed") == []
+    assert "waits for Ada Obi or Tunde Bello until" in (await support.get("/refunds?tab=approve")).text
+    number = await people.admin.fetchval("SELECT id FROM approval")
+    done = await finance.send(f"/approvals/{number}/approve", at="/refunds?tab=approve")
+    assert await rows_of(support) == [("Sade Ojo", "Tunde Bello")]
+    page = (await support.client.get(done.headers["location"])).text
+    assert "<dt>Asked by</dt><dd>Sade Ojo</dd>" in page
+    assert "<dt>Approval</dt><dd>Tunde Bello</dd>" in page
+
+
+async def test_another_business_has_none_of_it(people: People, shop: Shop, paid: Checkout, new_shop: Any) -> None:
+    owner, stranger = await people.person(shop, Role.OWNER), await people.person(await new_shop(), Role.OWNER)
+    at = f"/payments/{paid.pay_code}"
+    made = await owner.send(f"{at}/refund", at=at, what="part", amount="1")
+    assert await rows_of(stranger) == []
+    await stranger.get(f"/refunds/{made.headers['location'].rpartition('/')[2]}", status=404)
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        ([], "nobody else may approve it; invite one"),
+        (["Ada"], "Ada"),
+        (["Ada", "Bola", "Chi"], "Ada, Bola or Chi"),
+        (["Ada", "Bola", "Chi", "Dele"], "Ada, Bola or 2 others"),
+    ],
+)
+def test_those_who_may_approve_are_named_or_counted(names: list[str], words: str) -> None:
+    assert waits_for(names) == words
