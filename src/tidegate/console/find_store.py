@@ -50,8 +50,11 @@ class SearchResult(NamedTuple):
 
 
 async def read_by_indexes(tx: Tx) -> None:
-    """Until the transaction ends. Without it a limit leads the planner to read tables whole, payments among them."""
-    await tx.execute("SET LOCAL enable_seqscan = off; SET LOCAL max_parallel_workers_per_gather = 0")
+    """Until the transaction ends. Without it a limit leads the planner to read tables whole, payments among them. What
+    has no index is taken for so dear then that it would be compiled."""
+    await tx.execute(
+        "SET LOCAL enable_seqscan = off; SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL jit = off"
+    )
 
 
 async def find_merchants(tx: Tx, text: str) -> list[SearchResult]:
