@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import sys
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
@@ -18,7 +19,7 @@ from rich.style import StyleType
 from rich.table import Table
 from rich.text import Text
 
-from tidegate.core.errors import Refusal
+from tidegate.core.errors import Invalid, Problem, Refusal
 from tidegate.core.visible import visible
 from tidegate.deployment.commands import WrongDatabase
 from tidegate.infra import db as database
@@ -33,6 +34,7 @@ err = Console(stderr=True, highlight=False)
 
 # Wider than any text that is measured.
 _ANY_WIDTH = 10_000
+_HUMP = re.compile("[A-Z]")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -90,6 +92,25 @@ def _show_field(label: str, value: Text, *, style: StyleType) -> None:
         out.print(shown, soft_wrap=True)
 
 
+class WholeNumber(click.IntRange):
+    """Refuses a text as "not a valid whole number"."""
+
+    name = "whole number"
+
+
+def _words_of(problem: Problem) -> str:
+    """By what the command calls the field: the rules behind it are shared, and call it by the API's name."""
+    if problem.message[:1].isupper():
+        return problem.message
+    context = click.get_current_context(silent=True)
+    name = _HUMP.sub(lambda found: f"_{found[0].lower()}", problem.field)
+    for one in context.command.params if context else []:
+        if one.name == name:
+            called = max(one.opts, key=len) if isinstance(one, click.Option) else one.human_readable_name
+            return f"{called} {problem.message}"
+    return problem.text
+
+
 def fail(message: str) -> NoReturn:
     err.print(f"[bold red]✗[/] {escape(message)}", soft_wrap=True)
     raise SystemExit(1)
@@ -104,6 +125,8 @@ def reports_errors(command: F) -> F:
             return command(*args, **kwargs)
         except WrongSettings as wrong:
             fail("Tidegate cannot start with these settings:\n  " + "\n  ".join(wrong.problems))
+        except Invalid as wrong:
+            fail("\n".join(map(_words_of, wrong.problems)))
         except Refusal as refusal:
             fail(refusal.message)
         except (EmbeddedPostgresFailed, MigrationFailed, NoKey, WrongDatabase) as error:

@@ -44,6 +44,10 @@ _LABELS = {
     "feeBearer": "Who pays the fee",
     "addresses": "An address",
     "scopes": "What the key may do",
+    "reason": "The reason",
+    "note": "The note",
+    "question": "The question",
+    "answer": "The answer",
 }
 
 
