@@ -218,6 +218,7 @@ def _approval(row: Row) -> ApprovalRequest:
         asked_at=row["asked_at"],
         expires_at=row["expires_at"],
         status=row["status"],
+        decided_by=row["decided_by"],
         decided_by_name=row["decided_by_name"],
         decided_at=row["decided_at"],
         outcome=row["outcome"],
