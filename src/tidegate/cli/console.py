@@ -34,7 +34,8 @@ err = Console(stderr=True, highlight=False)
 
 # Wider than any text that is measured.
 _ANY_WIDTH = 10_000
-_HUMP = re.compile("[A-Z]")
+# What is no word of English: a field of several words.
+_FIELD = re.compile(r"\b[a-z]+(?:[A-Z][a-z]+)+\b")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -103,12 +104,15 @@ def _words_of(problem: Problem) -> str:
     if problem.message[:1].isupper():
         return problem.message
     context = click.get_current_context(silent=True)
-    name = _HUMP.sub(lambda found: f"_{found[0].lower()}", problem.field)
-    for one in context.command.params if context else []:
-        if one.name == name:
-            called = max(one.opts, key=len) if isinstance(one, click.Option) else one.human_readable_name
-            return f"{called} {problem.message}"
-    return problem.text
+    called = dict(map(_name_of, context.command.params)) if context else {}
+    message = _FIELD.sub(lambda found: called.get(found[0], found[0]), problem.message)
+    return f"{called.get(problem.field, problem.field)} {message}"
+
+
+def _name_of(one: click.Parameter) -> tuple[str, str]:
+    """Of an option or argument: in the API, and in the command."""
+    field = re.sub("_([a-z])", lambda found: found[1].upper(), one.name or "")
+    return field, max(one.opts, key=len) if isinstance(one, click.Option) else one.human_readable_name
 
 
 def fail(message: str) -> NoReturn:
