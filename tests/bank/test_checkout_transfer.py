@@ -12,6 +12,7 @@ from bank.transfer import begun, paid, seen
 from bank.world import ADA, BISI, SHILLINGS, BankWorld
 from build import Shop
 from conftest import check_books
+from tidegate.audit.model import Actor
 from tidegate.bank_file import payout as payouts
 from tidegate.bank_file import payout_store
 from tidegate.bank_file.payout_store import ProposedPayout
@@ -84,7 +85,9 @@ async def refunded(bank: BankWorld, *, is_exported: bool = True) -> ProposedPayo
     assert (payout.kind, payout.amount.minor) == ("refund", 4_000)
     await payouts.approve(bank.runtime.db, payout.reference, asked_by=ADA, by=BISI, now=bank.now)
     if is_exported:
-        await payouts.export(bank.deps, bank.settings, by="bisi", now=bank.now, on_written=lambda *_: None)
+        await payouts.export(
+            bank.deps, bank.settings, by=Actor("operator/bisi"), now=bank.now, on_written=lambda *_: None
+        )
     return payout
 
 
@@ -122,7 +125,7 @@ async def test_a_refund_that_was_not_exported_is_ended_by_hand_and_never_paid(ba
 
 
 async def exports(bank: BankWorld) -> int:
-    await payouts.export(bank.deps, bank.settings, by="bisi", now=bank.now, on_written=lambda *_: None)
+    await payouts.export(bank.deps, bank.settings, by=Actor("operator/bisi"), now=bank.now, on_written=lambda *_: None)
     return int(await bank.admin.fetchval("SELECT count(*) FROM bank_export"))
 
 

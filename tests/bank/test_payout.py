@@ -17,6 +17,7 @@ from bank.world import ADA, BISI, BankWorld, a_debit
 from bank_file_maker import PAYER, camt_file, entry
 from build import Shop
 from conftest import check_books
+from tidegate.audit.model import Actor
 from tidegate.bank_file import payout as payouts
 from tidegate.bank_file import payout_store
 from tidegate.bank_file.payout_store import ProposedPayout
@@ -58,14 +59,18 @@ async def approved(bank: BankWorld, payout: ProposedPayout) -> None:
 async def exported(bank: BankWorld) -> Path:
     written: list[Path] = []
     await payouts.export(
-        bank.deps, bank.settings, by="bisi", now=bank.now, on_written=lambda path, _: written.append(path)
+        bank.deps,
+        bank.settings,
+        by=Actor("operator/bisi"),
+        now=bank.now,
+        on_written=lambda path, _: written.append(path),
     )
     [path] = written
     return path
 
 
 async def exports(bank: BankWorld) -> int:
-    await payouts.export(bank.deps, bank.settings, by="bisi", now=bank.now, on_written=lambda *_: None)
+    await payouts.export(bank.deps, bank.settings, by=Actor("operator/bisi"), now=bank.now, on_written=lambda *_: None)
     return int(await bank.admin.fetchval("SELECT count(*) FROM bank_export"))
 
 
@@ -117,7 +122,9 @@ async def test_a_return_of_dollars_goes_by_routing_number(bank: BankWorld) -> No
 async def test_nothing_is_exported_before_somebody_approved_it(bank: BankWorld) -> None:
     await returned(bank)
     written: list[Any] = []
-    await payouts.export(bank.deps, bank.settings, by="b", now=bank.now, on_written=lambda *one: written.append(one))
+    await payouts.export(
+        bank.deps, bank.settings, by=Actor("operator/b"), now=bank.now, on_written=lambda *one: written.append(one)
+    )
     assert written == []
 
 
@@ -373,7 +380,13 @@ async def test_approval_export_and_the_end_by_hand_at_once_pay_each_return_at_mo
         *(tried(approved(bank, payout)) for payout in made),
         *(tried(ended_by_hand(bank, payout)) for payout in made[:4]),
         *(
-            payouts.export(bank.deps, bank.settings, by="bisi", now=bank.now, on_written=lambda p, _: written.append(p))
+            payouts.export(
+                bank.deps,
+                bank.settings,
+                by=Actor("operator/bisi"),
+                now=bank.now,
+                on_written=lambda p, _: written.append(p),
+            )
             for _ in range(3)
         ),
     )

@@ -121,7 +121,7 @@ async def let_out(deps: PaymentDeps, settings: BankFilesSettings, *, now: dateti
     for payout in proposed:
         if payout.status == "proposed":
             await payouts.approve(deps.db, payout.reference, asked_by=ADA, by=BISI, now=now)
-    await payouts.export(deps, settings, by="bisi", now=now, on_written=lambda *_: None)
+    await payouts.export(deps, settings, by=Actor("operator/bisi"), now=now, on_written=lambda *_: None)
 
 
 def a_debit(end_to_end_id: str, amount: str = "250.00", **changed: Any) -> bytes:

@@ -82,6 +82,16 @@ async def test_a_rate_is_set_used_and_audited_under_the_operators_business(
     assert tuple(row) == (PLATFORM_BUSINESS_ID, "operator", "EUR/USD")
 
 
+async def test_a_refusal_names_the_option_and_not_the_field_of_the_api(operator: Operator) -> None:
+    for quoted_at, why in (("soon", "must be a date"), ("2199-01-01", "must not be in the future")):
+        said = await operator.refused("rate", "set", "EUR", "USD", "1.08", "--source", "ecb", "--quoted-at", quoted_at)
+        assert f"✗ --quoted-at {why}" in said
+    said = await operator.refused("rate", "set", "EUR", "USD", "x", "--source", " ", "--spread-percent", "100")
+    assert "✗ RATE must be a number" in said
+    assert "\n--spread-percent must be from 0" in said
+    assert "\n--source must be a short text" in said
+
+
 async def test_an_old_rate_is_called_so_and_an_older_quote_is_not_used(inflows: Inflows, operator: Operator) -> None:
     assert "No rate yet" in await operator.said("rate", "list")
     yesterday, before = (to_iso(inflows.now - timedelta(days=days)) for days in (1, 2))
@@ -96,15 +106,15 @@ async def test_an_old_rate_is_called_so_and_an_older_quote_is_not_used(inflows: 
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["EUR", "USD", "0"], "rate must be more than 0"),
-        (["EUR", "USD", "--", "-1"], "rate must be more than 0"),
-        (["EUR", "USD", "NaN"], "rate is out of range"),
-        (["EUR", "USD", "1e99"], "rate is out of range"),
-        (["EUR", "USD", "abc"], "rate must be a number"),
+        (["EUR", "USD", "0"], "RATE must be more than 0"),
+        (["EUR", "USD", "--", "-1"], "RATE must be more than 0"),
+        (["EUR", "USD", "NaN"], "RATE is out of range"),
+        (["EUR", "USD", "1e99"], "RATE is out of range"),
+        (["EUR", "USD", "abc"], "RATE must be a number"),
         (["EUR", "USD", "1.234567890123"], "at most 12 digits"),
         (["EUR", "EUR", "1"], "must differ from base"),
         (["EUR", "USD", "1", "--quoted-at", "2199-01-01"], "must not be in the future"),
-        (["EUR", "USD", "1", "--spread-percent", "100"], "spreadPercent must be from 0"),
+        (["EUR", "USD", "1", "--spread-percent", "100"], "--spread-percent must be from 0"),
         (["EUR", "USD", "1", "--spread-percent", "0.001"], "at most 2 decimals"),
     ],
 )

@@ -62,6 +62,11 @@ async def test_the_list_of_suspense_has_a_limit_and_leaves_out_what_the_bank_too
     assert listed == [body["transactionId"] for body in bodies[1:]]
 
 
+async def test_a_number_that_is_none_is_refused_in_words(operator: Operator) -> None:
+    code, said = await operator.run("suspense", "show", "abc")
+    assert (code, "'abc' is not a valid whole number." in said) == (2, True)
+
+
 async def test_each_case_is_decided_by_a_command(inflows: Inflows, operator: Operator) -> None:
     account = await inflows.account()
     for _ in range(3):

@@ -143,9 +143,25 @@ async def test_a_file_of_rates_is_imported_with_a_spread(
 
     assert [await upload(bad, "1") for bad in ("much", "-1", "100", "0.001")] == [422] * 4
     assert await upload("0.75", "2") == 303
-    assert "spread 0.75 %" in (await approver.get("/approvals")).text
+    page = (await approver.get("/approvals")).text
+    assert "spread 0.75 %" in page
+    assert "<dt>Day of the file</dt><dd>13 Jan 2026</dd>" in page
     assert (await decide(approver, await open_approval(approver))).status_code == 303
     assert await admin.fetchval("SELECT min(spread_basis_points) FROM exchange_rate") == 75
+
+
+async def test_the_last_hour_of_a_rail_is_by_the_time_of_each_merchant(
+    operator: SignedInStaff, new_checkout: MakeCheckout
+) -> None:
+    old = await new_checkout()
+    assert (await old.charge(card())).status_code == 200
+    assert "No payment was begun in the last hour" not in (await operator.get()).text
+    # To the merchant it was yesterday.
+    await old.let_pass("1d")
+    assert "No payment was begun in the last hour" in (await operator.get()).text
+    new = await new_checkout(old.shop)
+    assert (await new.charge(card())).status_code == 200
+    assert "No payment was begun in the last hour" not in (await operator.get()).text
 
 
 async def test_what_was_paid_and_how_long_it_took_is_shown(

@@ -13,6 +13,7 @@ from cli.operating import Operator
 from conftest import MakeCheckout
 from console.people import SignedInStaff
 from console.test_staff_approvals import decide, open_approval, rail_resumed
+from database_questions import watched_server
 from inflow import DIFFERENT, Inflows, credit
 
 pytestmark = pytest.mark.usefixtures("unlimited")
@@ -85,6 +86,38 @@ async def test_a_refund_without_an_end_is_ended_by_two(
     assert (await decide(approver, await open_approval(approver))).status_code == 303
     assert await admin.fetchval("SELECT status FROM refund") == "successful"
     assert (await inflows.journals())["refund_done"] == 1
+
+
+async def test_the_page_of_a_refund_asks_as_often_for_three_parts_as_for_one(
+    operator: SignedInStaff, inflows: Inflows, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    business = inflows.shop.business_id
+    arrived = await inflows.notified(credit(await inflows.number()))
+    answer = await inflows.call("POST", "/collections/refund", {"transReference": arrived["reference"], "amount": 5})
+    reference = answer.json()["data"]["reference"]
+    counts = []
+    async with watched_server(database_url, monkeypatch) as (url, said):
+        for parts in (1, 3):
+            await inflows.admin.execute(
+                """
+                INSERT INTO refund_leg (business_id, reference, refund_id, rail, transaction_id, currency, amount_minor,
+                                        next_poll_at)
+                SELECT business_id, $1 || '-' || number, refund_id, rail, transaction_id, currency, 1, next_poll_at
+                  FROM refund_leg, generate_series(2, $2::integer) AS number WHERE reference = $1 || '-1'
+                """,
+                reference, parts,
+            )  # fmt: skip
+            asked = []
+            # The first answers of a connection learn its types.
+            for _ in range(4):
+                said.clear()
+                page = await operator.client.get(f"{url}/console/stuck/refund/{business}/{reference}")
+                asked.append(len(said))
+            assert page.text.count("Ask now") == parts
+            counts.append(min(asked))
+    await inflows.admin.execute("DELETE FROM refund_leg WHERE reference <> $1 || '-1'", reference)
+    # Three of them are of every page: session, person, queues.
+    assert counts[0] == counts[1] <= 3 + 7
 
 
 async def test_the_page_of_a_refund_shows_its_way_and_ends_it(

@@ -98,6 +98,29 @@ async def test_a_disputed_payment_is_not_called_refunded(
     assert "Dispute d2 of ₦60.00 was won" in (await operator.get(at(paid))).text
 
 
+async def test_an_amount_is_typed_as_in_the_dashboard_and_a_refund_is_proposed_once(
+    operator: SignedInStaff, new_checkout: MakeCheckout, admin: Any
+) -> None:
+    paid = await new_checkout(amount=5_000)
+    assert (await paid.charge(card())).status_code == 200
+    refund = f"/refunds/{paid.shop.business_id}/{paid.pay_code}"
+    for typed in ("1e3", "1,000", "0", "-1", "10.001", "x", "9" * 40):
+        wrong = await operator.send(refund, at=refund, amount=typed, why="asked by phone")
+        assert wrong.status_code == 422, typed
+        assert "Enter an amount in NGN, such as 2500.50, without commas." in wrong.text, typed
+    wrong = await operator.send(refund, at=refund, reason="4111 1111 1111 1111", why="asked by phone")
+    assert (wrong.status_code, "The reason looks like a card number" in wrong.text) == (422, True)
+    assert ">Propose</button>" in (await operator.get(refund)).text
+    assert (await operator.send(refund, at=refund, amount="1000.50", why="asked by phone")).status_code == 303
+    assert await admin.fetchval("SELECT arguments ->> 'amount' FROM approval") == "1000.5"
+    page = (await operator.get(refund)).text
+    assert ">Propose</button>" not in page
+    assert 'A refund of it <a href="#proposals">is proposed</a>' in page
+    assert 'id="proposals"' in page
+    await admin.execute("UPDATE approval SET expires_at = now()")
+    assert ">Propose</button>" in (await operator.get(refund)).text
+
+
 async def test_the_refund_page_of_an_unpaid_payment_says_that_nothing_was_paid(
     operator: SignedInStaff, new_checkout: MakeCheckout, admin: Any
 ) -> None:

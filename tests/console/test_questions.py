@@ -101,7 +101,9 @@ async def test_the_command_line_asks_and_shows_the_answer(
     assert "Ada Obi" in await cli.said("account", "show", account_id)
     await cli.said("account", "ask", account_id, "Where does she live?")
     await cli.said("account", "take-back", account_id)
-    assert (await cli.run("account", "take-back", account_id))[0] == 1
+    refused = await cli.refused("account", "take-back", account_id)
+    assert "no question about this account waits for an answer" in refused
+    assert await cli.refused("account", "ask", account_id, " ") == "✗ question must say something\n"
     shown = json.loads(await cli.said("account", "show", account_id, "--json"))
     assert shown["_id"] == account_id
     told = [(one["question"], one["answer"], one["takenBackBy"]) for one in shown["questions"]]
@@ -122,6 +124,9 @@ async def test_a_question_is_taken_back_while_it_is_not_answered(
         assert (await operator.send(back, at=at, asked=other)).status_code == 409, other
     assert (await operator.send(back, at=at, asked=first)).status_code == 303
     assert (await operator.send(back, at=at, asked=first)).status_code == 409
+    letter = await admin.fetchrow("SELECT recipient, text_body FROM mail WHERE subject LIKE 'No answer is needed%'")
+    assert letter["recipient"] == owner.member.email
+    assert "was taken back; you need not answer it" in letter["text_body"]
     # What was proposed while it waited is to be looked at again.
     assert (await decide(approver, approval)).status_code == 409
     assert "taken back by Ifeoma Nwosu" in (await operator.get(at)).text

@@ -102,6 +102,19 @@ async def test_a_note_that_is_refused_keeps_the_comparison_and_what_was_typed(
     assert await admin.fetchval("SELECT count(*) FROM break_note") == 0
 
 
+async def test_a_note_in_place_of_another_says_where_the_first_one_is(
+    reconciling: Reconciling, staff: StaffPeople, inflows: Inflows, admin: Any
+) -> None:
+    line, _ = await _line(inflows)
+    colleague = Reconciling(await staff.person(StaffRole.OPERATOR))
+    pages = [(who, (await who.upload(line, line)).text) for who in (reconciling, colleague)]
+    said = [(await who.explain(page, 0, note=f"Note {at}")).text for at, (who, page) in enumerate(pages)]
+    assert ["are in the audit trail" in text for text in said] == [False, True]
+    assert await admin.fetchval("SELECT details ->> 'before' FROM audit ORDER BY id DESC LIMIT 1") == "Note 0"
+    # Which the page of the trail shows.
+    assert "Note 0" in (await reconciling.by.get("/audit")).text
+
+
 async def test_only_differences_that_the_server_found_are_explained(
     reconciling: Reconciling, staff: StaffPeople, inflows: Inflows, admin: Any
 ) -> None:

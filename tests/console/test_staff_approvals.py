@@ -337,13 +337,21 @@ async def test_a_proposal_is_declined_or_taken_back(
     staff: StaffPeople, operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows
 ) -> None:
     reference = await held(inflows)
+    owner = await staff.people.person(inflows.shop, Role.OWNER)
     approval = await proposed(operator, reference)
     other = await staff.person(StaffRole.OPERATOR)
     assert (await decide(other, approval, "withdraw")).status_code == 403
     taken = await decide(operator, approval, "withdraw")
     assert taken.headers["location"].endswith("?said=taken_back")
+    page = (await approver.get("/approvals")).text
+    assert f"taken back by {operator.member.name}" in page
+    assert "declined" not in page
+    assert "took back the proposal" in (await owner.get("/audit")).text
+    late = await decide(approver, approval)
+    assert (late.status_code, "took this back on" in late.text) == (409, True)
     approval = await proposed(operator, reference)
     assert (await decide(approver, approval, "decline")).headers["location"].endswith("declined")
+    assert f"declined by {approver.member.name}" in (await operator.get("/approvals")).text
     assert (await inflows.get(reference))["status"] == "pending"
 
 

@@ -42,7 +42,9 @@ def test_every_action_has_words_and_a_filter() -> None:
     written = {name for text in sources for pattern in (LITERAL, WRITTEN) for name in pattern.findall(text)}
     written |= {f"account.{action.value}" for action in AccountAction}
     proposed = {command for command, one in staff_approval.STAFF_COMMANDS.items() if not one.is_of_platform}
-    written |= {f"{command}.{step}" for command in proposed for step in ("proposed", "approved", "declined")}
+    written |= {
+        f"{command}.{step}" for command in proposed for step in ("proposed", "approved", "declined", "taken_back")
+    }
     assert len(written) > 25
     assert written - OF_THE_PLATFORM - set(ACTIONS) == set()
     beginnings = tuple(one for _, group in GROUPS.values() for one in group)

@@ -3,43 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
 
-import asyncpg
 import pytest
 
 from checkout.paying import card
-from conftest import ENCRYPTION_KEY, MakeCheckout
+from conftest import MakeCheckout
 from dashboard.one_of_each import make_one_of_each, path_of
 from dashboard.people import SignedInPerson
 from dashboard.test_roles import table_of
+from database_questions import watched_server
 from inflow import Inflows
-from serving import serving
-from tidegate.core import request_id
-from tidegate.settings import Settings
 
 pytestmark = pytest.mark.usefixtures("unlimited")
 
 
 @pytest.fixture
 async def asked(database_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[str, list[str]]]:
-    """A server of its own, and what is asked of the database while it answers requests."""
-    said: list[str] = []
-    connect = asyncpg.connect
-
-    def note(query: Any) -> None:
-        # Called in the context of who asked; the server's own rounds have no request.
-        if request_id.current() is not None:
-            said.append(query.query)
-
-    async def watched(*args: Any, **options: Any) -> Any:
-        connection = await connect(*args, **options)
-        connection.add_query_logger(note)
-        return connection
-
-    monkeypatch.setattr(asyncpg, "connect", watched)
-    async with serving(Settings(database_url=database_url, encryption_keys=(ENCRYPTION_KEY,))) as (url, _):
-        yield url, said
+    async with watched_server(database_url, monkeypatch) as found:
+        yield found
 
 
 # Session, membership and business are one question; a page has two more.

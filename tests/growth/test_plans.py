@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 import asyncpg
 import pytest
@@ -17,7 +17,7 @@ from tidegate.bank_file import store as bank_file_store
 from tidegate.collection import list_store as inflow_list
 from tidegate.collection import reversal_store
 from tidegate.collection.model import CollectionStatus
-from tidegate.console.find import sought_in
+from tidegate.console import find, find_store
 from tidegate.core.ids import Mode
 from tidegate.core.money import Currency
 from tidegate.dashboard import proof_store
@@ -58,8 +58,9 @@ _PAYMENTS = """
     INSERT INTO payment (business_id, pay_code, reference, currency, asked_minor, expected_minor, fee_bearer,
                          fee_rule_id, methods, default_method, customer_name, customer_email, request_hash, expires_at,
                          created_at, updated_at)
-    SELECT lpad(to_hex(number), 24, '0'), 'code-' || number, 'ref-' || number, 'NGN', 100, 100, 'business', 'rule',
-           '{card}', 'card', 'Ada', 'ada@example.com', '', $1::timestamptz + (number - 2) * interval '1 minute', $1, $1
+    SELECT lpad(to_hex(number), 24, '0'), 'code-' || number, 'ref-' || number, 'NGN', 100 + number, 100 + number,
+           'business', 'rule', '{card}', 'card', 'Ada ' || number, 'ada' || number || '@example.com', '',
+           $1::timestamptz + (number - 2) * interval '1 minute', $1, $1
       FROM generate_series(1, $2::integer) AS number
 """
 # Of one account and one day.
@@ -171,6 +172,10 @@ async def blocks_read(admin: Any, statement: str, *arguments: Any) -> int:
             text = await admin.fetchval(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statement}", *arguments)
     plan = json.loads(text)[0]["Plan"]
     return int(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"])
+
+
+async def plan_of(admin: Any, statement: str, *arguments: Any) -> list[str]:
+    return [row["QUERY PLAN"] for row in await admin.fetch(f"EXPLAIN {statement}", *arguments)]
 
 
 async def test_reversals_of_money_that_no_inflow_was_made_of_do_not_read_all_receipts(
@@ -313,13 +318,32 @@ async def test_a_proof_of_the_books_reads_as_much_as_it_checks(grown: tuple[Any,
     assert await blocks_read(admin, proof_store._BOOKS, business_id, 5, 5) < 2 * BLOCKS_MAX
 
 
-@pytest.mark.parametrize("text", ["ref-7", "REF-7", "code-7", "nothing", "ada@example.com", "1.00", "Ada"])
-async def test_the_search_of_the_console_looks_into_indexes_alone(grown: tuple[Any, Database, str], text: str) -> None:
-    """Of one business; it is asked about each in turn, with about fifteen looks."""
-    admin, _, _ = grown
-    sought = sought_in(text)
-    amounts = json.dumps([{"currency": one.currency, "minor": one.minor} for one in sought.amounts])
-    question = "SELECT * FROM search_business($1, $2, $3, $4, $5, $6)"
-    asked = (f"{7:024x}", text, sought.email, amounts, ["sandbox"], 50)
-    assert {row["key"] for row in await admin.fetch(question, *asked)} == ({"code-7"} if text != "nothing" else set())
-    assert await blocks_read(admin, question, *asked) < 2 * BLOCKS_MAX
+class Recorder:
+    """Passes statements on, and keeps them."""
+
+    def __init__(self, tx: Tx) -> None:
+        self.tx, self.asked = tx, list[tuple[Any, ...]]()
+
+    async def fetch(self, *asked: Any) -> Any:
+        self.asked.append(asked)
+        return await self.tx.fetch(*asked)
+
+    async def execute(self, statement: str) -> Any:
+        return await self.tx.execute(statement)
+
+
+@pytest.mark.parametrize("text", ["ref-7", "REF-7", "nothing", "ada7@example.com", "NGN 1.07", "1.07", "Ada 7"])
+async def test_the_search_of_the_console_reads_indexes_and_not_business_by_business(
+    grown: tuple[Any, Database, str], text: str
+) -> None:
+    admin, database, _ = grown
+    async with database.transaction() as tx:
+        recorder = Recorder(tx)
+        found = await find.find(cast("Tx", recorder), find.sought_in(text), rails=["sandbox"])
+    assert ("code-7" in {one.key for one in found}) == (text != "nothing")
+    async with admin.transaction():
+        await find_store.read_by_indexes(admin)
+        plans = ["\n".join(await plan_of(admin, *asked)) for asked in recorder.asked]
+        assert [plan for plan in plans if "Seq Scan on payment" in plan] == []
+        # For each business in turn it was more than forty times as many as there are businesses.
+        assert sum([await blocks_read(admin, *asked) for asked in recorder.asked]) < 2 * ROWS

@@ -96,6 +96,12 @@ _TRIGGERS = """
            regexp_replace(pg_get_triggerdef(oid, true), '^CREATE (CONSTRAINT )?TRIGGER \\S+ ', '') AS rule
       FROM pg_trigger WHERE tgrelid = $1 AND NOT tgisinternal ORDER BY tgname
 """
+_VIEWS = """
+    SELECT relname AS name, obj_description(oid, 'pg_class') AS comment,
+           ARRAY(SELECT attname FROM pg_attribute
+                  WHERE attrelid = pg_class.oid AND attnum > 0 ORDER BY attnum) AS columns
+      FROM pg_class WHERE relkind = 'v' AND relnamespace = 'public'::regnamespace ORDER BY relname
+"""
 _FUNCTIONS = """
     SELECT proname AS name, pg_get_function_identity_arguments(oid) AS arguments,
            pg_get_function_result(oid) AS result, obj_description(oid, 'pg_proc') AS comment
@@ -112,7 +118,10 @@ async def page(connection: Any) -> str:
         lines += [f"## {concept}", ""]
         for name in tables:
             lines += [line async for line in _table(connection, found[name])]
-    lines += ["## Functions", ""]
+    lines += ["## Views of tables", ""]
+    for view in await connection.fetch(_VIEWS):
+        lines.append(f"- `{view['name']}` ({', '.join(view['columns'])}). {view['comment']}")
+    lines += ["", "## Functions", ""]
     for each in await connection.fetch(_FUNCTIONS):
         lines.append(f"- `{each['name']}({_plain(each['arguments'])})` → {_plain(each['result'])}. {each['comment']}")
     return "\n".join(lines) + "\n"

@@ -79,6 +79,8 @@ OVER_ALL_BUSINESSES = {
 
 _FUNCTION = re.compile(r"CREATE FUNCTION (\w+)\((.*?)\)\s(.*?)AS \$\$(.*?)\$\$", re.DOTALL)
 _TABLE = re.compile(r"CREATE TABLE (\w+) \((.*?)\n\)", re.DOTALL)
+_REFERRED = re.compile(r"\bREFERENCES (\w+)")
+_VIEW = re.compile(r"CREATE VIEW (\w+) AS")
 _SQL = re.compile(r"\s*(?:--[^\n]*\n\s*)*(?:WITH|SELECT|INSERT|UPDATE|DELETE)\b")
 # Comments, and conditions that a caller may leave out.
 _LEFT_OUT = re.compile(r"--[^\n]*|/\*.*?\*/|\(\$\d+(?:::\w+)? IS NULL OR [^()]*\)", re.DOTALL)
@@ -92,6 +94,10 @@ def tables() -> dict[str, bool]:
     """Of the migrations, and whether each has a business."""
     text = "\n".join(migration.sql for migration in migrate.migrations())
     return {name: re.search(r"\n\s+business_id ", columns) is not None for name, columns in _TABLE.findall(text)}
+
+
+def views() -> set[str]:
+    return set(_VIEW.findall("\n".join(migration.sql for migration in migrate.migrations())))
 
 
 def statements() -> Iterator[tuple[str, str]]:
@@ -120,13 +126,46 @@ def test_every_table_has_its_place_in_a_cluster() -> None:
     assert placed - tables().keys() == set()
 
 
+def test_what_is_on_the_nodes_refers_to_nothing_on_the_coordinator() -> None:
+    """Citus refuses such a foreign key, and with it the whole set-up."""
+    text = "\n".join(migration.sql for migration in migrate.migrations())
+    referred = {name: set(_REFERRED.findall(columns)) for name, columns in _TABLE.findall(text)}
+    assert {"comparison", "payment"} <= referred.keys()
+    assert {
+        name: found
+        for name, tables in referred.items()
+        if name not in cluster.ON_THE_COORDINATOR and (found := tables & cluster.ON_THE_COORDINATOR)
+    } == {}
+
+
 def test_every_statement_is_about_one_business_or_says_why_not() -> None:
     placed = {*cluster.ON_EVERY_NODE, *cluster.ON_THE_COORDINATOR, *cluster.DIRECTORIES}
-    distributed = tables().keys() - placed
+    distributed = (tables().keys() - placed) | views()
     others = {where for where, statement in statements() if not is_of_one_business(statement, distributed)}
     assert [where for where in sorted(others) if not any(fnmatch(where, rule) for rule in OVER_ALL_BUSINESSES)] == []
     # No rule outlives its statement.
     assert [rule for rule in OVER_ALL_BUSINESSES if not any(fnmatch(where, rule) for where in others)] == []
+
+
+def nameless(sql: str) -> list[str]:
+    """Subqueries in FROM without a name, which PostgreSQL 15 refuses."""
+    found = []
+    for start in re.finditer(r"(?<!DISTINCT )\b(?:FROM|JOIN|LATERAL)\s*\(+\s*SELECT\b", sql):
+        depth, at = 1, sql.index("(", start.start()) + 1
+        while depth and at < len(sql):
+            depth += {"(": 1, ")": -1}.get(sql[at], 0)
+            at += 1
+        if not re.match(r"\s*(?:AS\s+)?[a-z_]+\b", sql[at:]):
+            found.append(sql[start.start() : at])
+    return found
+
+
+def test_every_subquery_has_a_name() -> None:
+    assert nameless("SELECT count(*) FROM (SELECT FROM payment LIMIT (1)) WHERE true") != []
+    assert nameless("SELECT count(*) FROM (SELECT FROM payment LIMIT (1)) AS found WHERE true") == []
+    schema = "\n".join(migration.sql for migration in migrate.migrations())
+    everywhere = [("migrations", _LEFT_OUT.sub("", schema)), *statements()]
+    assert {where: found for where, statement in everywhere if (found := nameless(statement))} == {}
 
 
 def test_a_function_that_reads_what_is_distributed_can_do_so_on_a_cluster() -> None:

@@ -137,6 +137,11 @@ async def test_a_break_that_was_explained_is_none_while_its_amounts_stay(
     assert (code, report["agrees"], report["explained"]) == (0, True, 1)
     assert report["breaks"][0]["explanation"]["note"] == "Rounded by the rail"
     assert await admin.fetchval("SELECT count(*) FROM audit WHERE action = 'break.explained'") == 1
+    code, said = await run(database_url, file, "--explain", its_id, "--note", "A fee of theirs")
+    assert (code, "What was noted before is in the audit trail" in said) == (0, True), said
+    rows_of_audit = await admin.fetch("SELECT details FROM audit WHERE action = 'break.explained' ORDER BY id")
+    notes = [(one["why"], one.get("before")) for one in (json.loads(row["details"]) for row in rows_of_audit)]
+    assert notes == [("Rounded by the rail", None), ("A fee of theirs", "Rounded by the rail")]
     sale["amount"] = Decimal("99.98")
     code, report = await reconciled(database_url, write(tmp_path / "s.csv", rows))
     assert (code, report["agrees"], report["explained"]) == (1, False, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import NamedTuple
 
 from tidegate.account import commands, store
 from tidegate.account import question_store as questions
@@ -29,7 +30,8 @@ async def ask(db: Database, base_url: str, account_id: str, question: str, *, by
         await _refuse_decided(tx, account)
         if not await questions.insert(tx, account.business_id, account.id, question, by=by.actor, now=now):
             raise Conflict("the merchant has not answered the last question yet")
-        await _mail(tx, account, question, base_url, now=now)
+        if not await _mail(tx, account, base_url, _asked(question), now=now):
+            raise Conflict("nobody of this merchant can answer; invite its owner first")
         await audit.insert(tx, account.business_id, by, action="account.asked", subject=account.id, details={}, now=now)
 
 
@@ -42,12 +44,19 @@ async def answer(tx: Tx, account: Account, question_id: int | None, text: str, *
     await audit.insert(tx, account.business_id, by, action="account.answered", subject=account.id, details={}, now=now)
 
 
-async def take_back(db: Database, account_id: str, *, question_id: int | None, by: Actor, now: datetime) -> None:
-    """The one that waits, while it is not answered; of a page, only the one that it showed."""
+async def take_back(
+    db: Database, base_url: str, account_id: str, *, question_id: int | None, by: Actor, now: datetime
+) -> None:
+    """The one that waits, while it is not answered; of a page, only the one that it showed. A mail tells of it, too."""
     account = await commands.get_unscoped(db, account_id)
     async with db.transaction() as tx:
         if not await questions.take_back(tx, account.business_id, account.id, question_id, by=by.actor, now=now):
-            raise Conflict("no such question waits for an answer; it was answered, or taken back before")
+            raise Conflict(
+                "no question about this account waits for an answer"
+                if question_id is None
+                else "no such question waits for an answer; it was answered, or taken back before"
+            )
+        await _mail(tx, account, base_url, _TAKEN_BACK, now=now)
         await audit.insert(
             tx, account.business_id, by, action="account.question_taken_back", subject=account.id, details={}, now=now
         )
@@ -60,22 +69,46 @@ async def _refuse_decided(tx: Tx, account: Account) -> None:
         raise Conflict(f"this account is {status.value}: questions are asked and answered before the decision")
 
 
-async def _mail(tx: Tx, account: Account, question: str, base_url: str, *, now: datetime) -> None:
+class QuestionLetter(NamedTuple):
+    """Of a question, or of its end."""
+
+    subject: str
+    # After the words that name the account and the business.
+    intent: str
+    paragraph: str
+    link: str
+    closing: str
+
+
+def _asked(question: str) -> QuestionLetter:
+    return QuestionLetter(
+        "A question about the account of", "Tidegate asks:", question, "Answer it",
+        "The account waits until it is answered.",
+    )  # fmt: skip
+
+
+_TAKEN_BACK = QuestionLetter(
+    "No answer is needed about the account of", "Tidegate had a question.",
+    "The question was taken back; you need not answer it.", "See the account", "The account is decided on without it.",
+)  # fmt: skip
+
+
+async def _mail(tx: Tx, account: Account, base_url: str, letter: QuestionLetter, *, now: datetime) -> bool:
+    """To each who may answer; False where there is nobody."""
     business = await merchant_store.find_business(tx, account.business_id)
     assert business is not None
-    asked = [one for one in await team_store.list_team(tx, account.business_id) if may(one.role, _ANSWER)]
-    if not asked:
-        raise Conflict("nobody of this merchant can answer; invite its owner first")
-    for one in asked:
-        letter = Mail(
+    readers = [one for one in await team_store.list_team(tx, account.business_id) if may(one.role, _ANSWER)]
+    for one in readers:
+        sent = Mail(
             recipient=one.member.email,
-            subject=one_line(f"A question about the account of {account.holder}"),
+            subject=one_line(f"{letter.subject} {account.holder}"),
             paragraphs=(
                 f"Before the {account.currency} account of {one_line(account.holder)} is opened for "
-                f"{one_line(business.name)}, Tidegate asks:",
-                question,
+                f"{one_line(business.name)}, {letter.intent}",
+                letter.paragraph,
             ),
-            link=("Answer it", f"{base_url}/dashboard/{business.code}/accounts/{account.id}"),
-            closing="The account waits until it is answered.",
+            link=(letter.link, f"{base_url}/dashboard/{business.code}/accounts/{account.id}"),
+            closing=letter.closing,
         )
-        await mail.insert(tx, account.business_id, letter, now=now)
+        await mail.insert(tx, account.business_id, sent, now=now)
+    return bool(readers)

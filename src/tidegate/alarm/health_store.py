@@ -22,7 +22,8 @@ class RailHour(NamedTuple):
 
 
 async def list_rail_hours(tx: Tx, *, since: datetime) -> list[RailHour]:
-    """What became of the attempts of payments that were made since then."""
+    """What became of the attempts of payments that were made since then; by the time of each merchant, where a sandbox
+    has moved it."""
     rows = await tx.fetch(
         """
         SELECT attempt.rail, attempt.currency,
@@ -31,7 +32,8 @@ async def list_rail_hours(tx: Tx, *, since: datetime) -> list[RailHour]:
                count(*) FILTER (WHERE attempt.status IN ('starting', 'waiting', 'running')) AS open,
                percentile_disc(0.5) WITHIN GROUP (ORDER BY attempt.took)
                    FILTER (WHERE attempt.status IN ('succeeded', 'failed')) AS median
-          FROM business CROSS JOIN LATERAL recent_attempts(business.id, $1, $2) AS attempt
+          FROM business
+         CROSS JOIN LATERAL recent_attempts(business.id, time_of(business.id, $1), $2) AS attempt
          GROUP BY attempt.rail, attempt.currency ORDER BY attempt.rail, attempt.currency
         """,
         since, LOOKED_AT_MAX,

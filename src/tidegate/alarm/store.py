@@ -128,7 +128,7 @@ async def list_cards(tx: Tx, *, since: datetime) -> list[CardHour]:
         SELECT business.id AS business_id, business.name AS business,
                count(*) FILTER (WHERE attempt.status = 'succeeded') AS succeeded,
                count(*) FILTER (WHERE attempt.status = 'failed') AS declined
-          FROM business CROSS JOIN LATERAL recent_attempts(business.id, $1, $2) AS attempt
+          FROM business CROSS JOIN LATERAL recent_attempts(business.id, time_of(business.id, $1), $2) AS attempt
          WHERE attempt.method = 'card' GROUP BY business.id, business.name
         """,
         since, LOOKED_AT_MAX,

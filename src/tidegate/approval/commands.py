@@ -109,7 +109,8 @@ async def decline(
     if found.asked_by != person_id and not may(role, Permission.APPROVE):
         raise AccessDenied("a request is declined by those who approve refunds, or taken back by whoever made it")
     await store.decide(tx, found, status="declined", by=person_id, outcome=None, now=now)
+    action = "refund.taken_back" if found.asked_by == person_id else "refund.declined"
     await audit.insert(
-        tx, business_id, by, action="refund.declined", subject=found.subject,
+        tx, business_id, by, action=action, subject=found.subject,
         details={"amount": str(found.amount)}, now=now,
     )  # fmt: skip

@@ -27,6 +27,8 @@ def decided_words(found: ApprovalRequest) -> str:
     at = f"{found.decided_at:%-d %b %Y, %H:%M} UTC"
     if found.decided_by_name is None:
         return f"this is void since {at}: what it is about has changed, or nobody decided in time"
+    if found.is_taken_back:
+        return f"{found.decided_by_name} took this back on {at}"
     return f"{found.decided_by_name} {found.status} this on {at}"
 
 

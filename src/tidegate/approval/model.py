@@ -68,12 +68,22 @@ class ApprovalRequest(msgspec.Struct, frozen=True, kw_only=True):
     asked_at: datetime
     expires_at: datetime
     status: str
+    decided_by: str | None
     decided_by_name: str | None
     decided_at: datetime | None
     outcome: str | None
 
     def is_open(self, now: datetime) -> bool:
         return self.status == "open" and now < self.expires_at
+
+    @property
+    def is_taken_back(self) -> bool:
+        """Ended by the person who asked, as others decline it."""
+        return self.status == "declined" and self.decided_by == self.asked_by
+
+    @property
+    def ending(self) -> str:
+        return "taken back" if self.is_taken_back else self.status
 
     @property
     def refund(self) -> RefundArguments:

@@ -139,15 +139,15 @@ async def end_void(tx: Tx, approval: ApprovalRequest, *, outcome: str, now: date
     return ended is True
 
 
-async def list_about(tx: Tx, business_id: str, subject: str) -> list[ApprovalRequest]:
-    """What the staff have open about a thing."""
+async def list_about(tx: Tx, business_id: str, *subjects: str) -> list[ApprovalRequest]:
+    """What the staff have open about a thing, or about its parts."""
     rows = await tx.fetch(
         """
         SELECT approval.*, asker.name AS asked_by_name, NULL AS decided_by_name
           FROM approval JOIN person AS asker ON asker.id = asked_by
-         WHERE business_id = $1 AND realm = 'console' AND status = 'open' AND subject = $2 ORDER BY approval.id
+         WHERE business_id = $1 AND realm = 'console' AND status = 'open' AND subject = ANY ($2) ORDER BY approval.id
         """,
-        business_id, subject,
+        business_id, subjects,
     )  # fmt: skip
     return [_approval(row) for row in rows]
 
@@ -236,6 +236,7 @@ def _approval(row: Row) -> ApprovalRequest:
         asked_at=row["asked_at"],
         expires_at=row["expires_at"],
         status=row["status"],
+        decided_by=row["decided_by"],
         decided_by_name=row["decided_by_name"],
         decided_at=row["decided_at"],
         outcome=row["outcome"],

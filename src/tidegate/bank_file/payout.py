@@ -88,7 +88,7 @@ async def refuse(deps: PaymentDeps, reference: str, *, why: str, by: Actor, now:
 
 
 async def export(
-    deps: PaymentDeps, settings: BankFilesSettings, *, by: str, now: datetime, on_written: Callable[[Path, int], None]
+    deps: PaymentDeps, settings: BankFilesSettings, *, by: Actor, now: datetime, on_written: Callable[[Path, int], None]
 ) -> None:
     """One file for each account. It is kept before it is written: a crash in between writes the same bytes again."""
     for account in settings.accounts:
@@ -103,9 +103,9 @@ async def export(
             except PaymentsNotValid as error:
                 raise Conflict(f"the payments of {account.number} make no valid file: {error}") from None
             made = ExportedFile(id=message_id, content=content, payment_count=len(payouts))
-            await payout_store.insert_export(tx, made, payouts, account_number=account.number, by=by, now=now)
+            await payout_store.insert_export(tx, made, payouts, account_number=account.number, by=by.actor, now=now)
             for payout in payouts:
-                await _audit(tx, payout, "exported", by=Actor(f"operator/{by}"), now=now)
+                await _audit(tx, payout, "exported", by=by, now=now)
     await write_files(deps.db, settings, now=now, on_written=on_written)
 
 

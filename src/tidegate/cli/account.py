@@ -18,12 +18,13 @@ from tidegate.audit.model import OPERATOR
 from tidegate.cli.account_document import documents
 from tidegate.cli.console import as_json_option, fail, out, plain, print_record, reports_errors, show_table
 from tidegate.cli.merchant_webhooks import running_settings
-from tidegate.cli.operator import ago, any_business_option, limit_option, with_payment_deps, words
+from tidegate.cli.operator import ago, any_business_option, limit_option, with_payment_deps
 from tidegate.cli.proposal import act_or_propose, by_option, why_option
 from tidegate.core.clock import Clock
 from tidegate.infra.http.operation import encode
 from tidegate.infra.timestamp import to_iso
 from tidegate.merchant import commands as merchants
+from tidegate.merchant.field import remark_in
 from tidegate.rail.deps import PaymentDeps
 from tidegate.staff_approval.arguments import ApprovalArguments
 from tidegate.staff_approval.commands import NOTHING, StaffCommandRequest
@@ -148,7 +149,9 @@ def take_back(account_id: str) -> None:
 
     async def run(deps: PaymentDeps, clock: Clock) -> None:
         now = clock.now_of((await commands.get_unscoped(deps.db, account_id)).business_id)
-        await question.take_back(deps.db, account_id, question_id=None, by=OPERATOR, now=now)
+        await question.take_back(
+            deps.db, running_settings().base_url, account_id, question_id=None, by=OPERATOR, now=now
+        )
 
     with_payment_deps(run)
     out.print("[green]✓[/] taken back.")
@@ -161,7 +164,7 @@ def take_back(account_id: str) -> None:
 @reports_errors
 def decline(account_id: str, reason: str, as_json: bool) -> None:
     """Decline a pending account. This is final."""
-    why = words("--reason", reason)
+    why = remark_in("reason", reason)
 
     async def run(deps: PaymentDeps, now: datetime) -> Account:
         return await commands.decline(deps.db, account_id, why, by=OPERATOR, now=now)
@@ -176,7 +179,7 @@ def decline(account_id: str, reason: str, as_json: bool) -> None:
 @reports_errors
 def suspend(account_id: str, reason: str, as_json: bool) -> None:
     """Suspend an account. Money that arrives meanwhile is returned."""
-    why = words("--reason", reason)
+    why = remark_in("reason", reason)
 
     async def run(deps: PaymentDeps, now: datetime) -> Account:
         return await commands.suspend(deps.db, account_id, why, by=OPERATOR, now=now)
@@ -202,7 +205,7 @@ def reinstate(account_id: str, why: str | None, by: str | None, as_json: bool) -
 @reports_errors
 def close(account_id: str, reason: str, as_json: bool) -> None:
     """Close an account. This is final; money that arrives afterwards is returned."""
-    why = words("--reason", reason)
+    why = remark_in("reason", reason)
 
     async def run(deps: PaymentDeps, now: datetime) -> Account:
         return await commands.close(deps.db, account_id, why, by=OPERATOR, now=now)

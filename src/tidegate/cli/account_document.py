@@ -14,10 +14,11 @@ from tidegate.account.document_store import StoredDocument
 from tidegate.audit.model import OPERATOR
 from tidegate.cli.console import out, plain, reports_errors, show_table
 from tidegate.cli.merchant_webhooks import webhook_deps_of
-from tidegate.cli.operator import with_payment_deps, words
+from tidegate.cli.operator import with_payment_deps
 from tidegate.core.clock import Clock
 from tidegate.infra.db import Database
 from tidegate.infra.vault import Vault
+from tidegate.merchant.field import remark_in
 from tidegate.rail.deps import PaymentDeps
 
 _account = click.argument("account_id", metavar="ACCOUNT")
@@ -70,7 +71,7 @@ def add(account_id: str, file: BinaryIO, name: str) -> None:
 @reports_errors
 def open_(account_id: str, number: int, path: Path, why: str) -> None:
     """Write a document to FILE, after saying why."""
-    said = words("--why", why)
+    said = remark_in("why", why)
 
     async def run(deps: PaymentDeps, clock: Clock) -> bytes:
         account = await commands.get_unscoped(deps.db, account_id)

@@ -110,17 +110,17 @@ def approve(number: int, by: str) -> None:
 def decline(number: int, by: str) -> None:
     """Decline what waits, or take back what you proposed. Nothing is done."""
 
-    async def run(deps: StaffApprovalDeps) -> None:
+    async def run(deps: StaffApprovalDeps) -> bool:
         found = await _open(deps, number)
         person = await proven(deps, by, StaffPermission.SEE)
         if found.asked_by != person.member.id and not is_granted(person.role, StaffPermission.APPROVE):
             fail("Only an approver declines what another person proposed.")
-        await commands.decline(
+        return await commands.decline(
             deps.db, found.business_id, number, person_id=person.member.id, by=actor_of(person), now=deps.clock.now()
         )
 
-    with_staff_approval_deps(run)
-    out.print("[green]✓[/] declined; nothing was done.")
+    is_own = with_staff_approval_deps(run)
+    out.print(f"[green]✓[/] {'taken back' if is_own else 'declined'}; nothing was done.")
 
 
 async def _open(deps: StaffApprovalDeps, number: int) -> ApprovalRequest:

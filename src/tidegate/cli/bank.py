@@ -19,10 +19,11 @@ from tidegate.bank_file.store import EntryProblem
 from tidegate.bank_settings import ACCOUNTS, BankFilesSettings, StatementAccount
 from tidegate.cli.bank_payout import payout
 from tidegate.cli.console import as_json_option, fail, out, plain, print_record, reports_errors, show_table
-from tidegate.cli.operator import limit_option, with_payment_deps, words
+from tidegate.cli.operator import limit_option, with_payment_deps
 from tidegate.cli.proposal import act_or_propose, by_option
 from tidegate.core.clock import Clock
 from tidegate.infra.timestamp import to_iso
+from tidegate.merchant.field import remark_in
 from tidegate.rail.bankfiles import reader
 from tidegate.rail.bankfiles import store as rail_store
 from tidegate.rail.bankfiles.continuity import gaps_in
@@ -231,7 +232,7 @@ def take_back(file: str, entry: int, credit: str, why: str, by: str | None) -> N
 def _decide(
     command: str, file: str, entry: int, why: str, by: str | None, *, arguments: msgspec.Struct = NOTHING
 ) -> None:  # fmt: skip
-    note = words("--why", why)
+    note = remark_in("why", why)
 
     async def find(deps: StaffApprovalDeps) -> StaffCommandRequest:
         async with deps.db.connection() as tx:

@@ -13,7 +13,7 @@ from tidegate.bank_file import payout_store
 from tidegate.bank_file.payout_store import ProposedPayout
 from tidegate.bank_file.record import rail_in
 from tidegate.cli.console import as_json_option, fail, out, plain, print_record, reports_errors, show_table
-from tidegate.cli.operator import limit_option, with_payment_deps, words
+from tidegate.cli.operator import limit_option, operator_named, with_payment_deps
 from tidegate.cli.proposal import (
     act_or_propose_all,
     actor_of,
@@ -25,6 +25,7 @@ from tidegate.cli.proposal import (
 )
 from tidegate.core.clock import Clock
 from tidegate.infra.timestamp import to_iso
+from tidegate.merchant.field import remark_in
 from tidegate.rail.deps import PaymentDeps
 from tidegate.staff.permission import StaffPermission
 from tidegate.staff_approval import bank as bank_approval
@@ -74,7 +75,7 @@ def list_(is_all: bool, limit: int, as_json: bool) -> None:
 @reports_errors
 def approve(references: tuple[str, ...], why: str | None, by: str | None) -> None:
     """Propose to pay these as they stand; another of the staff approves each."""
-    said = words("--why", why) if why else None
+    said = remark_in("why", why) if why else None
     act_or_propose_all([_request_of(one, said) for one in references], by=by)
 
 
@@ -102,7 +103,7 @@ def amend(*, reference: str, name: str, account: str, bank: str | None, why: str
     """Say where a payment goes, when the bank did not report the payer, and propose to pay it. Another of the staff
     approves it.
     """
-    payee, said = Payee(name=words("--name", name), account=account, bank=bank), words("--why", why)
+    payee, said = Payee(name=remark_in("name", name), account=account, bank=bank), remark_in("why", why)
 
     async def run(deps: StaffApprovalDeps) -> Proposed:
         person = await proven(deps, by, StaffPermission.PROPOSE)
@@ -124,7 +125,7 @@ def amend(*, reference: str, name: str, account: str, bank: str | None, why: str
 @reports_errors
 def refuse(reference: str, why: str, by: str | None) -> None:
     """Refuse a payment that was not exported: the return or refund fails. It stops money, so one person does it."""
-    reason = words("--why", why)
+    reason = remark_in("why", why)
 
     async def run(deps: StaffApprovalDeps) -> None:
         person = await proven(deps, by, StaffPermission.SUSPEND)
@@ -135,11 +136,11 @@ def refuse(reference: str, why: str, by: str | None) -> None:
 
 
 @payout.command()
-@click.option("--by", required=True, metavar="NAME", help="Who takes the file to the bank; kept in the audit trail.")
+@click.option("--by", metavar="NAME", help="Who takes the file to the bank; kept in the audit trail.")
 @reports_errors
-def export(by: str) -> None:
+def export(by: str | None) -> None:
     """Write approved payments as pain.001 into the folder out/, a file for each account."""
-    who = words("--by", by)
+    who = operator_named(by)
     written: list[tuple[Path, int]] = []
 
     async def run(deps: PaymentDeps, clock: Clock) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import sys
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
@@ -18,7 +19,7 @@ from rich.style import StyleType
 from rich.table import Table
 from rich.text import Text
 
-from tidegate.core.errors import Refusal
+from tidegate.core.errors import Invalid, Problem, Refusal
 from tidegate.core.visible import visible
 from tidegate.deployment.commands import WrongDatabase
 from tidegate.infra import db as database
@@ -33,6 +34,8 @@ err = Console(stderr=True, highlight=False)
 
 # Wider than any text that is measured.
 _ANY_WIDTH = 10_000
+# What is no word of English: a field of several words.
+_FIELD = re.compile(r"\b[a-z]+(?:[A-Z][a-z]+)+\b")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -90,6 +93,28 @@ def _show_field(label: str, value: Text, *, style: StyleType) -> None:
         out.print(shown, soft_wrap=True)
 
 
+class WholeNumber(click.IntRange):
+    """Refuses a text as "not a valid whole number"."""
+
+    name = "whole number"
+
+
+def _words_of(problem: Problem) -> str:
+    """By what the command calls the field: the rules behind it are shared, and call it by the API's name."""
+    if problem.message[:1].isupper():
+        return problem.message
+    context = click.get_current_context(silent=True)
+    called = dict(map(_name_of, context.command.params)) if context else {}
+    message = _FIELD.sub(lambda found: called.get(found[0], found[0]), problem.message)
+    return f"{called.get(problem.field, problem.field)} {message}"
+
+
+def _name_of(one: click.Parameter) -> tuple[str, str]:
+    """Of an option or argument: in the API, and in the command."""
+    field = re.sub("_([a-z])", lambda found: found[1].upper(), one.name or "")
+    return field, max(one.opts, key=len) if isinstance(one, click.Option) else one.human_readable_name
+
+
 def fail(message: str) -> NoReturn:
     err.print(f"[bold red]✗[/] {escape(message)}", soft_wrap=True)
     raise SystemExit(1)
@@ -104,6 +129,8 @@ def reports_errors(command: F) -> F:
             return command(*args, **kwargs)
         except WrongSettings as wrong:
             fail("Tidegate cannot start with these settings:\n  " + "\n  ".join(wrong.problems))
+        except Invalid as wrong:
+            fail("\n".join(map(_words_of, wrong.problems)))
         except Refusal as refusal:
             fail(refusal.message)
         except (EmbeddedPostgresFailed, MigrationFailed, NoKey, WrongDatabase) as error:

@@ -6,12 +6,13 @@ import click
 from rich.table import Table
 
 from tidegate.cli.console import as_json_option, out, plain, print_json, reports_errors, show_table
-from tidegate.cli.operator import limit_option, with_payment_deps, words
+from tidegate.cli.operator import limit_option, with_payment_deps
 from tidegate.cli.proposal import act_or_propose, by_option, known
 from tidegate.core.clock import Clock
 from tidegate.dispute import store
 from tidegate.dispute.store import OpenDispute
 from tidegate.infra.timestamp import to_iso
+from tidegate.merchant.field import remark_in
 from tidegate.rail.deps import PaymentDeps
 from tidegate.staff_approval.arguments import DisputeEndArguments
 
@@ -65,5 +66,5 @@ def list_(limit: int, as_json: bool) -> None:
 def end(business_id: str, subject: str, outcome: str, note: str, by: str | None) -> None:
     """End a dispute by hand, after you have asked its rail: nothing else will tell how it ended."""
     wanted = DisputeEndArguments(is_won=outcome == "won")
-    act_or_propose(known("dispute.end", business_id, subject, why=words("--note", note), arguments=wanted), by=by)
+    act_or_propose(known("dispute.end", business_id, subject, why=remark_in("note", note), arguments=wanted), by=by)
     out.print(f"[green]✓[/] {plain(subject)} is {outcome}.")

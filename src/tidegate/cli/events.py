@@ -42,8 +42,10 @@ def events() -> None:
 @click.option("--event", metavar="NAME", help="Such as charge.successful.")
 @click.option("--reference", help="The merchant's reference of the payment or other subject.")
 @click.option("--endpoint", "endpoint_id", metavar="ID")
-@click.option("--since", metavar="TIME", help="A date, a time or an age: 2026-11-15, 2026-11-15T09:30:00Z, 2h.")
-@click.option("--until", metavar="TIME", help="The same; a date includes the whole day.")
+@click.option(
+    "--since", "date_from", metavar="TIME", help="A date, a time or an age: 2026-11-15, 2026-11-15T09:30:00Z, 2h."
+)
+@click.option("--until", "date_to", metavar="TIME", help="The same; a date includes the whole day.")
 @click.option("--before", metavar="ID", help="Only deliveries older than this one, for the next page.")
 @click.option("--limit", type=click.IntRange(1, SHOWN_MAX), default=SHOWN, show_default=True)
 @business_option
@@ -165,7 +167,7 @@ def _number_in(text: str) -> int:
 
 def _wire_names(wanted: dict[str, Any], now: datetime) -> dict[str, Any]:
     """The options as an API query, so that the same rules apply to both."""
-    times = {"dateFrom": ("--since", wanted.pop("since")), "dateTo": ("--until", wanted.pop("until"))}
+    times = {"dateFrom": ("--since", wanted.pop("date_from")), "dateTo": ("--until", wanted.pop("date_to"))}
     asked = {"endpointId": wanted.pop("endpoint_id"), **wanted}
     asked |= {name: _time_in(option, text, now) for name, (option, text) in times.items() if text}
     return {name: value for name, value in asked.items() if value is not None}

@@ -8,12 +8,13 @@ from rich.table import Table
 from tidegate.account.name_rule import NameVerdict
 from tidegate.cli.account import show_name_check
 from tidegate.cli.console import as_json_option, out, plain, print_record, reports_errors, show_table
-from tidegate.cli.operator import ago, any_business_option, limit_option, with_payment_deps, words
+from tidegate.cli.operator import ago, any_business_option, limit_option, with_payment_deps
 from tidegate.cli.proposal import act_or_propose, by_option
 from tidegate.collection import review, review_store, wire
 from tidegate.collection.model import Collection, CollectionStatus
 from tidegate.core.clock import Clock
 from tidegate.infra.timestamp import to_iso
+from tidegate.merchant.field import remark_in
 from tidegate.rail.deps import PaymentDeps
 from tidegate.staff_approval.commands import StaffCommandRequest
 from tidegate.staff_approval.model import StaffApprovalDeps
@@ -121,7 +122,7 @@ def return_(reference: str, note: str | None, by: str | None, as_json: bool) -> 
 
 
 def _decide(command: str, reference: str, note: str | None, by: str | None, as_json: bool) -> Collection:
-    checked = None if note is None else words("--note", note)
+    checked = None if note is None else remark_in("note", note)
 
     async def find(deps: StaffApprovalDeps) -> StaffCommandRequest:
         held = await review.get_unscoped(deps.payment, reference)

@@ -19,7 +19,6 @@ from tidegate.cli.database import run_on_database
 from tidegate.cli.merchant_cards import cards
 from tidegate.cli.merchant_keys import key_json, keys, show_facts, state_of
 from tidegate.cli.merchant_webhooks import clock_of, webhook_deps_of
-from tidegate.cli.operator import words
 from tidegate.cli.proposal import act_or_propose, act_or_propose_all, by_option, known, why_option
 from tidegate.cli.webhook import SHOWN_ONCE, adding, changing
 from tidegate.core.clock import Clock, SystemClock
@@ -29,7 +28,7 @@ from tidegate.core.money import Currency
 from tidegate.infra.address import WebUrl
 from tidegate.infra.db import Database
 from tidegate.merchant import commands, logo
-from tidegate.merchant.field import EmailAddress, PersonName
+from tidegate.merchant.field import EmailAddress, PersonName, remark_in
 from tidegate.merchant.model import ApiKey, Business, BusinessStatus, NamePolicy
 from tidegate.staff_approval.arguments import EndpointChanges, PriceArguments, SettingArguments
 from tidegate.staff_approval.commands import StaffCommandRequest
@@ -202,7 +201,7 @@ def _reason_in(changes: dict[str, Any]) -> str | None:
     if not reason:
         fail("Say why with --reason; it is kept until the business is reinstated.")
     changes["status"] = None
-    return words("--reason", reason)
+    return remark_in("reason", reason)
 
 
 def _refuse_unclear(changes: dict[str, Any], *, logo_file: BinaryIO | None, no_logo: bool) -> None:

@@ -8,11 +8,12 @@ import click
 
 from tidegate.audit.model import OPERATOR
 from tidegate.cli.console import out, reports_errors
-from tidegate.cli.operator import with_payment_deps, words
+from tidegate.cli.operator import with_payment_deps
 from tidegate.core.clock import Clock
 from tidegate.infra.db import Tx
 from tidegate.merchant import card_pause
 from tidegate.merchant import commands as merchants
+from tidegate.merchant.field import remark_in
 from tidegate.rail.deps import PaymentDeps
 
 
@@ -27,7 +28,7 @@ def cards() -> None:
 @reports_errors
 def pause(business_id: str, reason: str) -> None:
     """Take no cards of its payers; other methods go on."""
-    said = words("--reason", reason)
+    said = remark_in("reason", reason)
     _act(business_id, lambda tx, clock: card_pause.pause(tx, business_id, said, by=OPERATOR, now=clock.now()))
     out.print("[green]✓[/] Its cards are paused.")
 

@@ -8,9 +8,10 @@ import click
 from rich.table import Table
 
 from tidegate.cli.console import as_json_option, out, plain, print_json, reports_errors, show_table
-from tidegate.cli.operator import ago, ask_at_once, limit_option, with_payment_deps, words
+from tidegate.cli.operator import ago, ask_at_once, limit_option, with_payment_deps
 from tidegate.cli.proposal import act_or_propose, by_option, known
 from tidegate.core.clock import Clock
+from tidegate.merchant.field import remark_in
 from tidegate.money_return import list_store
 from tidegate.money_return.list_store import StuckReturn
 from tidegate.rail.deps import PaymentDeps
@@ -70,5 +71,5 @@ def ask(business_id: str, reference: str, rail: str) -> None:
 @reports_errors
 def end(business_id: str, reference: str, note: str, by: str | None) -> None:
     """End a return by hand: you have paid it back by another way. It is booked as done."""
-    act_or_propose(known("return.end", business_id, reference, why=words("--note", note)), by=by)
+    act_or_propose(known("return.end", business_id, reference, why=remark_in("note", note)), by=by)
     out.print(f"[green]✓[/] {plain(reference)} is done.")

@@ -1,4 +1,4 @@
-"""Shared by operators' commands on money: the rails, the clock, and checks of texts."""
+"""Shared by operators' commands on money: the rails and the clock."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TypeVar
 import click
 
 from tidegate import settings as settings_module
-from tidegate.audit.model import OPERATOR
-from tidegate.cli.console import fail, out
+from tidegate.audit.model import OPERATOR, Actor
+from tidegate.cli.console import WholeNumber, fail, out
 from tidegate.cli.database import run_on_database
 from tidegate.core.clock import Clock
 from tidegate.infra.db import Database
 from tidegate.intake import ask_again
-from tidegate.merchant.field import Remark
+from tidegate.merchant.field import remark_in
 from tidegate.rail.deps import PaymentDeps
 from tidegate.runtime import Runtime
 
@@ -24,7 +24,7 @@ SHOWN, SHOWN_MAX = 50, 1_000
 
 any_business_option = click.option("--business", "business_id", metavar="ID", help="Only this business.")
 any_or_only_business = click.argument("business_id", metavar="[BUSINESS]", required=False)
-limit_option = click.option("--limit", type=click.IntRange(1, SHOWN_MAX), default=SHOWN, show_default=True)
+limit_option = click.option("--limit", type=WholeNumber(1, SHOWN_MAX), default=SHOWN, show_default=True)
 
 
 def with_payment_deps(work: Callable[[PaymentDeps, Clock], Awaitable[T]]) -> T:
@@ -56,14 +56,9 @@ def business_and(given: tuple[str, ...]) -> tuple[str | None, str]:
     return (given[0] if len(given) == 2 else None), given[-1]
 
 
-def words(option: str, text: str) -> str:
-    """Text shown to a merchant: one line, no card number."""
-    if not text.strip() or not text.isprintable():
-        fail(f"{option} must be one line of text.")
-    try:
-        return str(Remark.parse(text.strip()))
-    except ValueError as error:
-        fail(f"{option} {error}.")
+def operator_named(name: str | None) -> Actor:
+    """As the audit trail shows who uses the command line."""
+    return Actor(f"operator/{remark_in('by', name)}") if name else OPERATOR
 
 
 def ago(moment: datetime, now: datetime) -> str:

@@ -10,11 +10,11 @@ import msgspec
 
 from tidegate import settings as settings_module
 from tidegate.audit import model as audit_model
-from tidegate.audit.model import OPERATOR, Actor
+from tidegate.audit.model import Actor
 from tidegate.cli.console import fail, out, print_json
 from tidegate.cli.database import run_on_database
 from tidegate.cli.merchant_webhooks import running_settings, webhook_deps_of
-from tidegate.cli.operator import words
+from tidegate.cli.operator import operator_named
 from tidegate.core.ids import Mode
 from tidegate.infra.db import Database
 from tidegate.member.realm import CONSOLE
@@ -71,7 +71,7 @@ def act_or_propose_all(
     async def run(deps: StaffApprovalDeps) -> list[object]:
         requests = [await find(deps) for find in finds]
         if await commands.acts_at_once(deps, requests[0].command):
-            actor = Actor(f"operator/{words('--by', by)}") if by else OPERATOR
+            actor = operator_named(by)
             return [await commands.act(deps, request, by=actor) for request in requests]
         if not requests[0].reason:
             fail("An approver has to know why: give it with --why or --note.")

@@ -6,12 +6,13 @@ import click
 from rich.table import Table
 
 from tidegate.cli.console import as_json_option, out, plain, print_json, reports_errors, show_table
-from tidegate.cli.operator import limit_option, with_payment_deps, words
+from tidegate.cli.operator import limit_option, with_payment_deps
 from tidegate.cli.proposal import act_or_propose, by_option, known
 from tidegate.core.clock import Clock
 from tidegate.infra.timestamp import to_iso
 from tidegate.intake import store
 from tidegate.intake.store import QuarantinedNotice
+from tidegate.merchant.field import remark_in
 from tidegate.rail.deps import PaymentDeps
 
 
@@ -60,5 +61,5 @@ def list_(limit: int, as_json: bool) -> None:
 @reports_errors
 def close(rail: str, notification_id: str, note: str, by: str | None) -> None:
     """Close one. Nothing is booked by it."""
-    act_or_propose(known("quarantine.close", "", f"{rail}/{notification_id}", why=words("--note", note)), by=by)
+    act_or_propose(known("quarantine.close", "", f"{rail}/{notification_id}", why=remark_in("note", note)), by=by)
     out.print("[green]✓[/] closed.")

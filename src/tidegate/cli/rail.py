@@ -7,9 +7,10 @@ from rich.table import Table
 
 from tidegate.audit.model import OPERATOR
 from tidegate.cli.console import as_json_option, out, plain, print_json, reports_errors, show_table
-from tidegate.cli.operator import with_payment_deps, words
+from tidegate.cli.operator import with_payment_deps
 from tidegate.cli.proposal import act_or_propose, by_option, known, why_option
 from tidegate.core.clock import Clock
+from tidegate.merchant.field import remark_in
 from tidegate.rail import pause as pausing
 from tidegate.rail import pause_store
 from tidegate.rail.deps import PaymentDeps
@@ -49,7 +50,7 @@ def pause(name: str, reason: str) -> None:
     """Pause a rail: no new payment goes by it, refunds and returns wait. What has arrived is booked."""
 
     async def run(deps: PaymentDeps, clock: Clock) -> None:
-        said = words("--reason", reason)
+        said = remark_in("reason", reason)
         await pausing.pause(deps.db, name, said, configured=deps.rails, by=OPERATOR, now=clock.now())
 
     with_payment_deps(run)

@@ -125,6 +125,8 @@ def _compare(
         try:
             lines = _read(file, columns, progress)
             period = commands.period_of(lines, first=_date(first), last=_date(last), slack=slack)
+        except statement.NoDays as error:
+            fail(f"{file} cannot be compared: {error} with --from and --to.")
         except (statement.Unreadable, OSError) as error:
             fail(f"{file} cannot be read as a statement:\n  " + str(error).replace("\n", "\n  "))
         return run_on_database(
@@ -139,7 +141,9 @@ def _explained(made: Report, transactions: Sequence[str], note: str) -> Report:
     breaks = [one for _, one in explanation.named_breaks(made.findings) if one.transaction_id in transactions]
 
     async def run(db: Database) -> list[Discrepancy]:
-        await explanation.explain(db, made.rail, breaks, note, by=OPERATOR, now=SystemClock().now())
+        replaced = await explanation.explain(db, made.rail, breaks, note, by=OPERATOR, now=SystemClock().now())
+        if replaced:
+            err.print("What was noted before is in the audit trail: `tidegate audit list` shows it.")
         async with db.connection() as tx:
             return await explanation.add_to(tx, made.rail, made.findings)
 

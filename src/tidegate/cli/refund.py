@@ -9,9 +9,10 @@ import click
 from rich.table import Table
 
 from tidegate.cli.console import as_json_option, fail, out, plain, print_record, reports_errors, show_table
-from tidegate.cli.operator import ago, ask_at_once, limit_option, with_payment_deps, words
+from tidegate.cli.operator import ago, ask_at_once, limit_option, with_payment_deps
 from tidegate.cli.proposal import act_or_propose, by_option, known
 from tidegate.core.clock import Clock
+from tidegate.merchant.field import remark_in
 from tidegate.rail.deps import PaymentDeps
 from tidegate.refund import commands, list_store, store, wire
 from tidegate.refund.field import RefundAmount
@@ -42,7 +43,7 @@ def create(
     **texts: str | None,
 ) -> None:  # fmt: skip
     """Refund a payment or an inflow. REFERENCE is the merchant's reference, a pay code, or the inflow's reference."""
-    reason, note = (words(f"--{name}", text) if (text := texts[name]) else None for name in ("reason", "note"))
+    reason, note = (remark_in(name, text) if (text := texts[name]) else None for name in ("reason", "note"))
     wanted = OperatorRefund(
         amount=None if amount is None else _amount(amount), reason=reason, rate=RefundRate(rate) if rate else None
     )
@@ -109,7 +110,7 @@ def end(business_id: str, reference: str, outcome: str, note: str, by: str | Non
     reference of one of its parts, such as REFUND-1."""
     is_paid = outcome == "paid"
     wanted = RefundEndArguments(is_paid=is_paid)
-    act_or_propose(known("refund.end", business_id, reference, why=words("--note", note), arguments=wanted), by=by)
+    act_or_propose(known("refund.end", business_id, reference, why=remark_in("note", note), arguments=wanted), by=by)
     how = "is done" if is_paid else "has failed; its amount is back in the wallet"
     out.print(f"[green]✓[/] {plain(reference)} {how}.")
 

@@ -6,8 +6,8 @@ import click
 import msgspec
 from rich.table import Table
 
-from tidegate.cli.console import as_json_option, fail, out, plain, print_record, reports_errors, show_table
-from tidegate.cli.operator import SHOWN_MAX, any_business_option, limit_option, with_payment_deps, words
+from tidegate.cli.console import WholeNumber, as_json_option, fail, out, plain, print_record, reports_errors, show_table
+from tidegate.cli.operator import SHOWN_MAX, any_business_option, limit_option, with_payment_deps
 from tidegate.cli.proposal import act_or_propose, by_option
 from tidegate.core.clock import Clock
 from tidegate.infra.timestamp import to_iso
@@ -16,6 +16,7 @@ from tidegate.intake import suspense_store as store
 from tidegate.intake.candidates import list_candidates, list_likely
 from tidegate.intake.model import SuspenseDecision, SuspenseReceipt, TransferCandidate
 from tidegate.ledger.model import PLATFORM_BUSINESS_ID
+from tidegate.merchant.field import remark_in
 from tidegate.rail.deps import PaymentDeps
 from tidegate.staff_approval.arguments import AssignArguments
 from tidegate.staff_approval.commands import NOTHING, StaffCommandRequest
@@ -23,7 +24,7 @@ from tidegate.staff_approval.model import StaffApprovalDeps
 
 SuspenseCase = tuple[SuspenseReceipt, list[TransferCandidate]]
 
-_id = click.argument("receipt_id", metavar="ID", type=click.IntRange(1, commands.RECEIPT_ID_MAX))
+_id = click.argument("receipt_id", metavar="ID", type=WholeNumber(1, commands.RECEIPT_ID_MAX))
 _note = click.option(
     "--note", metavar="TEXT", required=True, help="The reason; stored with the decision and in the audit trail."
 )
@@ -161,7 +162,7 @@ def close(receipt_id: int, note: str, by: str | None, as_json: bool) -> None:
 def _decided(
     command: str, receipt_id: int, *, note: str, by: str | None, as_json: bool, arguments: msgspec.Struct = NOTHING
 ) -> None:
-    said = words("--note", note)
+    said = remark_in("note", note)
 
     async def find(deps: StaffApprovalDeps) -> StaffCommandRequest:
         async with deps.db.connection() as tx:

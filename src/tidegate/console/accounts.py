@@ -134,12 +134,12 @@ class AccountPages:
         account = await commands.get_unscoped(self.shell.db, visitor.request.path["account"])
         try:
             await question.take_back(
-                self.shell.db, account.id, question_id=number_in(visitor.form.get("asked", "")) or 0,
+                self.shell.db, self.base_url, account.id, question_id=number_in(visitor.form.get("asked", "")) or 0,
                 by=visitor.by, now=self.shell.clock.now_of(account.business_id),
             )  # fmt: skip
         except Conflict as wrong:
             return await self.page(visitor, wrong)
-        return self.shell.to(f"/accounts/{account.id}?said=done")
+        return self.shell.to(f"/accounts/{account.id}?said=question_taken_back")
 
     def routes(self) -> list[ConsoleRoute]:
         at = "/accounts/{account}"

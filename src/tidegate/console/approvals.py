@@ -64,24 +64,24 @@ class ApprovalPages:
         return self._back(visitor, request, "approved")
 
     async def decline(self, visitor: ConsoleVisitor) -> Html:
-        return await self._end(visitor, await self._request(visitor), "declined")
+        return await self._end(visitor, await self._request(visitor))
 
     async def withdraw(self, visitor: ConsoleVisitor) -> Html:
         """Only one's own."""
         request = await self._request(visitor)
         if request.asked_by != visitor.staff.member.id:
             raise AccessDenied("only the person who proposed this takes it back; an approver declines it")
-        return await self._end(visitor, request, "taken_back")
+        return await self._end(visitor, request)
 
-    async def _end(self, visitor: ConsoleVisitor, request: ApprovalRequest, said: str) -> Html:
+    async def _end(self, visitor: ConsoleVisitor, request: ApprovalRequest) -> Html:
         try:
-            await staff_approvals.decline(
+            is_own = await staff_approvals.decline(
                 self.shell.db, request.business_id, request.id, person_id=visitor.staff.member.id, by=visitor.by,
                 now=visitor.now,
             )  # fmt: skip
         except Conflict as wrong:
             return await self._page(visitor, wrong)
-        return self._back(visitor, request, said)
+        return self._back(visitor, request, "taken_back" if is_own else "declined")
 
     def _back(self, visitor: ConsoleVisitor, request: ApprovalRequest, said: str) -> Html:
         is_of_subject = visitor.form.get("at") == AT_SUBJECT

@@ -1,5 +1,5 @@
-"""SQL of the search: things of any merchant, by the words that a call or a letter has. Each part is read by an index
-and stops at a limit."""
+"""SQL of the search: things of any merchant, by the words that a call or a letter has. Each statement looks for one
+thing in all businesses, by an index, and stops at a limit."""
 
 from __future__ import annotations
 
@@ -7,23 +7,25 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-import msgspec
-
-from tidegate.core.ids import business_code_of
 from tidegate.core.money import Money
 from tidegate.infra.db import Row, Tx
 
 FOUND_MAX = 50
-# Money that waits for a decision has no index by amount or sender: it is looked through, the newest first.
+# Of one payer's payments, the newest are listed. Money that waits for a decision has no index by amount or sender: it
+# is looked through, the newest first.
 LOOKED_THROUGH_MAX = 2_000
 
 
 class Sought(NamedTuple):
+    """What a text can mean."""
+
     text: str
     # In small letters, where the text is an e-mail address.
     email: str | None
-    # That the text can mean, in each currency.
+    # In each currency.
     amounts: Sequence[Money]
+    # As a merchant may have written a reference; none where the text is no reference.
+    references: Sequence[str]
     # Of a receipt in suspense.
     number: int | None
     # As banks write an account number: without gaps, in capitals.
@@ -47,7 +49,15 @@ class SearchResult(NamedTuple):
     found_by: str = ""
 
 
-async def find_merchants(tx: Tx, sought: Sought) -> list[SearchResult]:
+async def read_by_indexes(tx: Tx) -> None:
+    """Until the transaction ends. Without it a limit leads the planner to read tables whole, payments among them. What
+    has no index is taken for so dear then that it would be compiled."""
+    await tx.execute(
+        "SET LOCAL enable_seqscan = off; SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL jit = off"
+    )
+
+
+async def find_merchants(tx: Tx, text: str) -> list[SearchResult]:
     """By id, code, e-mail address, or the beginning of the name."""
     rows = await tx.fetch(
         """
@@ -56,31 +66,153 @@ async def find_merchants(tx: Tx, sought: Sought) -> list[SearchResult]:
            AND (id = $1 OR code = $1 OR starts_with(lower(name), lower($1)) OR lower(email) = lower($1))
          ORDER BY name, id LIMIT $2
         """,
-        sought.text, FOUND_MAX,
+        text, FOUND_MAX,
     )  # fmt: skip
-    return [_result(row) for row in rows]
+    return _results(rows)
 
 
-async def find_of_merchants(tx: Tx, sought: Sought, *, rails: Sequence[str]) -> list[SearchResult]:
-    """Payments and inflows, business by business, until there are enough; a pay code names its business."""
-    amounts = [{"currency": one.currency, "minor": one.minor} for one in sought.amounts]
+async def find_by_pay_code(tx: Tx, business_code: str, pay_code: str) -> list[SearchResult]:
+    """A pay code names its business."""
     rows = await tx.fetch(
         """
-        SELECT found.kind, business.id AS business_id, business.name AS business, found.key, found.name, found.state,
-               found.currency, found.minor, found.payer, found.created_at, found.found_by
-          FROM business CROSS JOIN LATERAL search_business(business.id, $1, $2, $3, $4, $5) AS found
-         WHERE $6::text IS NULL OR business.code = $6
-         LIMIT $5
+        SELECT * FROM found_payment
+         WHERE business_id = (SELECT id FROM business WHERE code = $1) AND key = $2
         """,
-        sought.text, sought.email, msgspec.json.encode(amounts).decode(), list(rails), FOUND_MAX,
-        business_code_of(sought.text),
+        business_code, pay_code,
     )  # fmt: skip
-    return [_result(row) for row in rows]
+    return _results(rows)
 
 
-async def find_by_account(tx: Tx, sought: Sought, *, rails: Sequence[str]) -> list[SearchResult]:
-    """Accounts by id or number, and payments that a number was given for, the newest first."""
+async def find_by_email(tx: Tx, email: str) -> list[SearchResult]:
+    """The newest first."""
     rows = await tx.fetch(
+        """
+        SELECT *, 'the payer''s e-mail address' AS found_by
+          FROM (SELECT * FROM found_payment WHERE lower(email) = $1 LIMIT $3) AS found
+         ORDER BY created_at DESC LIMIT $2
+        """,
+        email, FOUND_MAX, LOOKED_THROUGH_MAX,
+    )  # fmt: skip
+    return _results(rows)
+
+
+async def find_by_reference(tx: Tx, references: Sequence[str]) -> list[SearchResult]:
+    """Payments by the merchant's reference."""
+    rows = await tx.fetch("SELECT * FROM found_payment WHERE name = ANY ($1) LIMIT $2", list(references), FOUND_MAX)
+    return _results(rows)
+
+
+async def find_by_beginning(tx: Tx, beginning: str) -> list[SearchResult]:
+    """Payments by how the merchant's reference begins."""
+    rows = await tx.fetch(
+        "SELECT * FROM found_payment WHERE name >= $1 AND name < $1 || chr(127) LIMIT $2", beginning, FOUND_MAX
+    )
+    return _results(rows)
+
+
+async def find_by_payer(tx: Tx, name: str) -> list[SearchResult]:
+    """Payments by how the payer's name begins."""
+    rows = await tx.fetch(
+        """
+        SELECT *, 'the payer''s name' AS found_by FROM found_payment
+         WHERE lower(payer) COLLATE "C" >= lower($1) AND lower(payer) COLLATE "C" < lower($1) || chr(1114111)
+         LIMIT $2
+        """,
+        name, FOUND_MAX,
+    )  # fmt: skip
+    return _results(rows)
+
+
+async def find_by_amount(tx: Tx, minor: int, currencies: Sequence[str]) -> list[SearchResult]:
+    """Payments and inflows, whatever became of them."""
+    payments = await tx.fetch(
+        """
+        SELECT *, 'its amount' AS found_by FROM found_payment WHERE currency = ANY ($1) AND minor = $2 LIMIT $3
+        """,
+        list(currencies), minor, FOUND_MAX,
+    )  # fmt: skip
+    inflows = await tx.fetch(
+        """
+        SELECT *, 'its amount' AS found_by FROM found_inflow WHERE currency = ANY ($1) AND minor = $2 LIMIT $3
+        """,
+        list(currencies), minor, FOUND_MAX,
+    )  # fmt: skip
+    return _results((*payments, *inflows))
+
+
+async def find_by_attempt(tx: Tx, reference: str) -> list[SearchResult]:
+    """Payments by what an attempt is called at its rail."""
+    rows = await tx.fetch(
+        """
+        SELECT found.*, 'its reference at the rail' AS found_by
+          FROM attempt
+          JOIN found_payment AS found ON found.business_id = attempt.business_id AND found.id = attempt.payment_id
+         WHERE attempt.reference = $1 LIMIT $2
+        """,
+        reference, FOUND_MAX,
+    )  # fmt: skip
+    return _results(rows)
+
+
+async def find_refunds(tx: Tx, reference: str) -> list[SearchResult]:
+    """By its reference or that of a part."""
+    whole = await tx.fetch("SELECT * FROM found_refund WHERE key = $1 LIMIT $2", reference, FOUND_MAX)
+    part = await tx.fetch(
+        """
+        SELECT found.*
+          FROM refund_leg AS leg
+          JOIN found_refund AS found ON found.business_id = leg.business_id AND found.id = leg.refund_id
+         WHERE leg.reference = $1 LIMIT $2
+        """,
+        reference, FOUND_MAX,
+    )  # fmt: skip
+    return _results((*whole, *part))
+
+
+async def find_by_sent_as(tx: Tx, identifier: str) -> list[SearchResult]:
+    """Refunds by the rail's identifier of money that went out."""
+    rows = await tx.fetch(
+        """
+        SELECT found.*, 'the identifier it was sent as' AS found_by
+          FROM refund_leg AS leg
+          JOIN found_refund AS found ON found.business_id = leg.business_id AND found.id = leg.refund_id
+         WHERE leg.sent_as = $1 LIMIT $2
+        """,
+        identifier, FOUND_MAX,
+    )  # fmt: skip
+    return _results(rows)
+
+
+async def find_inflows(tx: Tx, reference: str) -> list[SearchResult]:
+    return _results(await tx.fetch("SELECT * FROM found_inflow WHERE key = $1 LIMIT $2", reference, FOUND_MAX))
+
+
+async def find_by_return(tx: Tx, reference: str) -> list[SearchResult]:
+    """Payments and inflows, by the reference of what was sent back."""
+    payments = await tx.fetch(
+        """
+        SELECT found.*, 'its return' AS found_by
+          FROM money_return AS back
+          JOIN found_payment AS found ON found.business_id = back.business_id AND found.id = back.payment_id
+         WHERE back.reference = $1 LIMIT $2
+        """,
+        reference, FOUND_MAX,
+    )  # fmt: skip
+    inflows = await tx.fetch(
+        """
+        SELECT found.*, 'its return' AS found_by
+          FROM money_return AS back
+          JOIN found_inflow AS found ON found.business_id = back.business_id AND found.id = back.collection_id
+         WHERE back.reference = $1 LIMIT $2
+        """,
+        reference, FOUND_MAX,
+    )  # fmt: skip
+    return _results((*payments, *inflows))
+
+
+async def find_by_account(tx: Tx, text: str, number: str, *, rails: Sequence[str]) -> list[SearchResult]:
+    """Accounts by id or number, and payments that a number was given for, the newest first."""
+    accounts = await tx.fetch(
         """
         SELECT 'account' AS kind, account.business_id, business.name AS business, account.id AS key,
                account.holder AS name, account.status AS state, account.currency, account.created_at,
@@ -88,119 +220,91 @@ async def find_by_account(tx: Tx, sought: Sought, *, rails: Sequence[str]) -> li
           FROM virtual_account AS account JOIN business ON business.id = account.business_id
          WHERE account.id = $1 OR (account.rail = ANY ($3) AND account.account_number = $2) LIMIT $4
         """,
-        sought.text, sought.account_number, list(rails), FOUND_MAX,
+        text, number, list(rails), FOUND_MAX,
     )  # fmt: skip
     given = await tx.fetch(
         """
-        SELECT 'payment' AS kind, payment.business_id, business.name AS business, payment.pay_code AS key,
-               payment.reference AS name, payment.status AS state, payment.currency, payment.expected_minor AS minor,
-               payment.customer_name AS payer, payment.created_at, 'the account number it was given' AS found_by
+        SELECT found.*, 'the account number it was given' AS found_by
           FROM attempt
-          JOIN payment ON payment.business_id = attempt.business_id AND payment.id = attempt.payment_id
-          JOIN business ON business.id = attempt.business_id
+          JOIN found_payment AS found ON found.business_id = attempt.business_id AND found.id = attempt.payment_id
          WHERE attempt.rail = ANY ($2) AND attempt.account_number = $1 ORDER BY attempt.id DESC LIMIT $3
         """,
-        sought.account_number, list(rails), FOUND_MAX,
+        number, list(rails), FOUND_MAX,
     )  # fmt: skip
-    return [_result(row) for row in (*rows, *given)]
+    return _results((*accounts, *given))
 
 
-async def find_by_transaction(tx: Tx, sought: Sought, *, rails: Sequence[str]) -> list[SearchResult]:
-    """Payments by the rail's identifier of money that came in."""
-    rows = await tx.fetch(
+async def find_by_transaction(tx: Tx, identifier: str, *, rails: Sequence[str]) -> list[SearchResult]:
+    """Payments and inflows by the rail's identifier of money that came in."""
+    payments = await tx.fetch(
         """
-        SELECT 'payment' AS kind, payment.business_id, business.name AS business, payment.pay_code AS key,
-               payment.reference AS name, payment.status AS state, payment.currency, receipt.amount_minor AS minor,
-               payment.customer_name AS payer, receipt.created_at, 'the rail''s transaction' AS found_by
+        SELECT found.*, 'the rail''s transaction' AS found_by
           FROM receipt
-          JOIN payment ON payment.business_id = receipt.business_id AND payment.id = receipt.payment_id
-          JOIN business ON business.id = receipt.business_id
+          JOIN found_payment AS found ON found.business_id = receipt.business_id AND found.id = receipt.payment_id
          WHERE receipt.rail = ANY ($2) AND receipt.transaction_id = $1 LIMIT $3
         """,
-        sought.text, list(rails), FOUND_MAX,
+        identifier, list(rails), FOUND_MAX,
     )  # fmt: skip
-    return [_result(row) for row in rows]
+    inflows = await tx.fetch(
+        """
+        SELECT *, 'the rail''s transaction' AS found_by FROM found_inflow
+         WHERE rail = ANY ($2) AND transaction_id = $1 LIMIT $3
+        """,
+        identifier, list(rails), FOUND_MAX,
+    )  # fmt: skip
+    return _results((*payments, *inflows))
 
 
-async def find_by_dispute(tx: Tx, sought: Sought) -> list[SearchResult]:
+async def find_by_dispute(tx: Tx, identifier: str) -> list[SearchResult]:
     """Payments by the rail's identifier of a dispute."""
     rows = await tx.fetch(
         """
-        SELECT 'payment' AS kind, payment.business_id, business.name AS business, payment.pay_code AS key,
-               payment.reference AS name, payment.status AS state, payment.currency, dispute.amount_minor AS minor,
-               payment.customer_name AS payer, dispute.opened_at AS created_at, 'its dispute' AS found_by
+        SELECT found.*, 'its dispute' AS found_by
           FROM dispute
-          JOIN payment ON payment.business_id = dispute.business_id AND payment.id = dispute.payment_id
-          JOIN business ON business.id = dispute.business_id
+          JOIN found_payment AS found ON found.business_id = dispute.business_id AND found.id = dispute.payment_id
          WHERE dispute.id = $1 LIMIT $2
         """,
-        # Lists show it behind the name of its rail.
-        sought.text.rpartition("/")[2], FOUND_MAX,
+        identifier, FOUND_MAX,
     )  # fmt: skip
-    return [_result(row) for row in rows]
+    return _results(rows)
 
 
-async def find_by_sender(tx: Tx, sought: Sought) -> list[SearchResult]:
-    """Inflows by their sender's account, or by the beginning of the sender's name."""
+async def find_by_sender_account(tx: Tx, number: str) -> list[SearchResult]:
+    """Inflows, the newest first."""
     rows = await tx.fetch(
         """
-        SELECT 'inflow' AS kind, inflow.business_id, business.name AS business, inflow.reference AS key,
-               inflow.reference AS name, inflow.status AS state, inflow.source_currency AS currency,
-               inflow.source_minor AS minor, inflow.payer ->> 'name' AS payer, inflow.created_at,
-               'its sender' AS found_by
-          FROM ((SELECT * FROM collection WHERE payer ->> 'account_number' = $1 LIMIT $3)
-                 UNION ALL
-                (SELECT * FROM collection
-                  WHERE lower(payer ->> 'name') COLLATE "C" >= lower($2)
-                    AND lower(payer ->> 'name') COLLATE "C" < lower($2) || chr(1114111)
-                  LIMIT $3)) AS inflow
-          JOIN business ON business.id = inflow.business_id
-         ORDER BY inflow.id DESC LIMIT $3
+        SELECT *, 'its sender' AS found_by
+          FROM (SELECT * FROM found_inflow WHERE payer_account = $1 LIMIT $3) AS found
+         ORDER BY created_at DESC LIMIT $2
         """,
-        sought.account_number, sought.text, FOUND_MAX,
+        number, FOUND_MAX, LOOKED_THROUGH_MAX,
     )  # fmt: skip
-    return [_result(row) for row in rows]
+    return _results(rows)
 
 
-async def find_by_amount(tx: Tx, sought: Sought) -> list[SearchResult]:
-    """Inflows, whatever became of them."""
-    rows = await tx.fetch(
+async def find_by_sender(tx: Tx, name: str) -> list[SearchResult]:
+    """Inflows, and payments by transfer, by how the name of whoever sent the money begins."""
+    inflows = await tx.fetch(
         """
-        SELECT 'inflow' AS kind, inflow.business_id, business.name AS business, inflow.reference AS key,
-               inflow.reference AS name, inflow.status AS state, inflow.source_currency AS currency,
-               inflow.source_minor AS minor, inflow.payer ->> 'name' AS payer, inflow.created_at,
-               'its amount' AS found_by
-          FROM unnest($1::text[], $2::bigint[]) AS wanted (currency, minor)
-         CROSS JOIN LATERAL (SELECT * FROM collection
-                              WHERE source_currency = wanted.currency AND source_minor = wanted.minor
-                              ORDER BY id DESC LIMIT $3) AS inflow
-          JOIN business ON business.id = inflow.business_id
-         ORDER BY inflow.id DESC LIMIT $3
+        SELECT *, 'its sender' AS found_by FROM found_inflow
+         WHERE lower(payer) COLLATE "C" >= lower($1) AND lower(payer) COLLATE "C" < lower($1) || chr(1114111)
+         LIMIT $2
         """,
-        [one.currency.value for one in sought.amounts], [one.minor for one in sought.amounts], FOUND_MAX,
+        name, FOUND_MAX,
     )  # fmt: skip
-    return [_result(row) for row in rows]
-
-
-async def find_by_transfer(tx: Tx, sought: Sought) -> list[SearchResult]:
-    """Payments by the beginning of the name of whoever sent the money."""
-    rows = await tx.fetch(
+    payments = await tx.fetch(
         """
-        SELECT 'payment' AS kind, payment.business_id, business.name AS business, payment.pay_code AS key,
-               payment.reference AS name, payment.status AS state, payment.currency, sent.amount_minor AS minor,
-               sent.payer ->> 'name' AS payer, sent.created_at, 'the sender of the money' AS found_by
-          FROM (SELECT * FROM receipt
-                 WHERE lower(payer ->> 'name') COLLATE "C" >= lower($1)
-                   AND lower(payer ->> 'name') COLLATE "C" < lower($1) || chr(1114111)
-                   AND payment_id IS NOT NULL AND payer ->> 'name' IS NOT NULL
-                 LIMIT $2) AS sent
-          JOIN payment ON payment.business_id = sent.business_id AND payment.id = sent.payment_id
-          JOIN business ON business.id = sent.business_id
-         ORDER BY sent.created_at DESC
+        SELECT found.*, 'the sender of the money, ' || (sent.payer ->> 'name') AS found_by
+          FROM receipt AS sent
+          JOIN found_payment AS found ON found.business_id = sent.business_id AND found.id = sent.payment_id
+         WHERE lower(sent.payer ->> 'name') COLLATE "C" >= lower($1)
+           AND lower(sent.payer ->> 'name') COLLATE "C" < lower($1) || chr(1114111)
+           AND sent.payment_id IS NOT NULL AND sent.payer ->> 'name' IS NOT NULL
+         LIMIT $2
         """,
-        sought.text, FOUND_MAX,
+        name, FOUND_MAX,
     )  # fmt: skip
-    return [_result(row) for row in rows]
+    return _results((*inflows, *payments))
 
 
 async def find_waiting(tx: Tx, sought: Sought) -> list[SearchResult]:
@@ -208,8 +312,8 @@ async def find_waiting(tx: Tx, sought: Sought) -> list[SearchResult]:
     amounts = [" ".join((one.currency, str(one.minor))) for one in sought.amounts]
     suspense = await tx.fetch(
         """
-        SELECT 'suspense' AS kind, business_id, id::text AS key, id::text AS name, outcome AS state, currency,
-               amount_minor AS minor, payer ->> 'name' AS payer, created_at
+        SELECT 'suspense' AS kind, business_id, '' AS business, id::text AS key, id::text AS name, outcome AS state,
+               currency, amount_minor AS minor, payer ->> 'name' AS payer, created_at
           FROM (SELECT * FROM receipt WHERE outcome = 'suspense' ORDER BY created_at DESC LIMIT $6) AS waiting
          WHERE id = $1 OR currency || ' ' || amount_minor = ANY ($2) OR transaction_id = $3
             OR starts_with(lower(payer ->> 'name'), lower($3)) OR payer ->> 'account_number' = $4
@@ -220,14 +324,15 @@ async def find_waiting(tx: Tx, sought: Sought) -> list[SearchResult]:
     )  # fmt: skip
     decided = await tx.fetch(
         """
-        SELECT 'suspense' AS kind, business_id, receipt_id::text AS key, receipt_id::text AS name, decision AS state,
-               currency, amount_minor AS minor, NULL AS payer, decided_at AS created_at
+        SELECT 'suspense' AS kind, business_id, '' AS business, receipt_id::text AS key, receipt_id::text AS name,
+               decision AS state, currency, amount_minor AS minor, decided_at AS created_at
           FROM suspense_decision WHERE receipt_id = $1
         """,
         sought.number,
     )
-    return [SearchResult(**{"business": "", **row}) for row in (*suspense, *decided)]
+    return _results((*suspense, *decided))
 
 
-def _result(row: Row) -> SearchResult:
-    return SearchResult(**row)
+def _results(rows: Sequence[Row]) -> list[SearchResult]:
+    known = SearchResult._fields
+    return [SearchResult(**{name: value for name, value in row.items() if name in known}) for row in rows]

@@ -37,9 +37,9 @@ async def list_merchants(tx: Tx, *, part: str, after: str, since: datetime, limi
         """
         SELECT id, code, name, email, status, created_at,
                (SELECT count(*) FROM (SELECT FROM collection WHERE business_id = business.id AND status = 'pending'
-                                       LIMIT $5)) AS held,
+                                       LIMIT $5) AS counted) AS held,
                (SELECT count(*) FROM (SELECT FROM payment WHERE business_id = business.id AND owed_minor > 0
-                                       LIMIT $5)) AS owing,
+                                       LIMIT $5) AS counted) AS owing,
                ended.ended, ended.paid,
                ARRAY(SELECT currency || ' ' || sum(received_minor) FROM takings
                       WHERE business_id = business.id AND hour >= time_of(business.id, $3)

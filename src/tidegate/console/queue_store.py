@@ -58,26 +58,30 @@ async def list_oldest(tx: Tx) -> dict[str, datetime]:
 async def count(tx: Tx) -> QueueCounts:
     row = await tx.fetchrow(
         """
-        SELECT (SELECT count(*) FROM (SELECT FROM business LIMIT $1 + 1)) - 1 AS merchants,
-               (SELECT count(*) FROM (SELECT FROM approval WHERE realm = 'console' AND status = 'open'
-                                         AND expires_at > now() LIMIT $1)) AS approvals,
-               (SELECT count(*) FROM (SELECT FROM virtual_account WHERE status = 'pending' LIMIT $1)) AS accounts,
-               (SELECT count(*) FROM (SELECT FROM collection WHERE status = 'pending' LIMIT $1)) AS held,
-               (SELECT count(*) FROM (SELECT FROM receipt WHERE outcome = 'suspense' LIMIT $1))
-                   + (SELECT count(*) FROM (SELECT FROM notification WHERE state = 'quarantined' LIMIT $1)) AS suspense,
-               (SELECT count(*) FROM (SELECT FROM money_return WHERE status = 'failed' LIMIT $1))
-                   + (SELECT count(*) FROM (SELECT FROM money_return WHERE next_try_at IS NOT NULL
-                                                AND asked_at < now() - $2::interval LIMIT $1))
-                   + (SELECT count(*) FROM (SELECT FROM refund_leg AS leg
+        SELECT (SELECT count(*) FROM (SELECT 1 FROM business LIMIT $1 + 1) AS counted) - 1 AS merchants,
+               (SELECT count(*) FROM (SELECT 1 FROM approval WHERE realm = 'console' AND status = 'open'
+                                         AND expires_at > now() LIMIT $1) AS counted) AS approvals,
+               (SELECT count(*) FROM (SELECT 1 FROM virtual_account WHERE status = 'pending' LIMIT $1) AS counted)
+                   AS accounts,
+               (SELECT count(*) FROM (SELECT 1 FROM collection WHERE status = 'pending' LIMIT $1) AS counted) AS held,
+               (SELECT count(*) FROM (SELECT 1 FROM receipt WHERE outcome = 'suspense' LIMIT $1) AS counted)
+                   + (SELECT count(*) FROM (SELECT 1 FROM notification WHERE state = 'quarantined' LIMIT $1) AS counted)
+                   AS suspense,
+               (SELECT count(*) FROM (SELECT 1 FROM money_return WHERE status = 'failed' LIMIT $1) AS counted)
+                   + (SELECT count(*) FROM (SELECT 1 FROM money_return WHERE next_try_at IS NOT NULL
+                                                AND asked_at < now() - $2::interval LIMIT $1) AS counted)
+                   + (SELECT count(*) FROM (SELECT 1 FROM refund_leg AS leg
                                               JOIN refund ON refund.business_id = leg.business_id
                                                              AND refund.id = leg.refund_id
                                              WHERE leg.next_poll_at IS NOT NULL
-                                               AND refund.initiated_at < now() - $2::interval LIMIT $1))
+                                               AND refund.initiated_at < now() - $2::interval LIMIT $1) AS counted)
                    AS stuck,
-               (SELECT count(*) FROM (SELECT FROM dispute WHERE status = 'open' LIMIT $1)) AS disputes,
-               (SELECT count(*) FROM (SELECT FROM bank_payout WHERE status = 'proposed' LIMIT $1))
-                   + (SELECT count(*) FROM (SELECT FROM bank_entry WHERE state = 'problem' LIMIT $1)) AS bank,
-               (SELECT count(*) FROM (SELECT FROM leased_work WHERE parked_at IS NOT NULL LIMIT $1)) AS parked,
+               (SELECT count(*) FROM (SELECT 1 FROM dispute WHERE status = 'open' LIMIT $1) AS counted) AS disputes,
+               (SELECT count(*) FROM (SELECT 1 FROM bank_payout WHERE status = 'proposed' LIMIT $1) AS counted)
+                   + (SELECT count(*) FROM (SELECT 1 FROM bank_entry WHERE state = 'problem' LIMIT $1) AS counted)
+                   AS bank,
+               (SELECT count(*) FROM (SELECT 1 FROM leased_work WHERE parked_at IS NOT NULL LIMIT $1) AS counted)
+                   AS parked,
                (SELECT count(*) FROM alarm WHERE ended_at IS NULL) AS alarms
         """,
         COUNTED_MAX, STUCK_AFTER,

@@ -65,14 +65,14 @@ class ReconcilePages:
         """The differences that were ticked, with one note. The statement itself is not kept."""
         form = visitor.form
         try:
-            await kept_comparison.explain(
+            replaced = await kept_comparison.explain(
                 self.shell.db, visitor.staff.member.id, number_in(form.get("comparison", "")),
                 [name.removeprefix("break-") for name in form if name.startswith("break-")], form.get("note", ""),
                 by=visitor.by, now=visitor.now,
             )  # fmt: skip
         except Invalid as wrong:
             return await self._page(visitor, wrong)
-        return self.shell.to("/reconcile?said=explained")
+        return self.shell.to(f"/reconcile?said={'explained_anew' if replaced else 'explained'}")
 
     async def _compared(self, visitor: ConsoleVisitor) -> Report:
         form = visitor.form

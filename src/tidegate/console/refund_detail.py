@@ -5,23 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidegate.approval import store as approval_store
-from tidegate.approval.model import ApprovalRequest
 from tidegate.console import refund_store
 from tidegate.console.approvals import AT_SUBJECT
 from tidegate.console.proposing import show_proposals
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
-from tidegate.core.errors import Invalid, Refusal
+from tidegate.core.errors import Invalid, NotFound, Refusal
 from tidegate.core.money import Money
 from tidegate.dashboard import ledger_store
 from tidegate.dashboard.ledger_store import JournalView
 from tidegate.dashboard.payment_page import failure_words
 from tidegate.dashboard.payment_store import EntryFact, JournalFact
 from tidegate.dashboard.refunds import STATUS_WORDS
-from tidegate.infra.db import Tx
 from tidegate.infra.page.response import Html
 from tidegate.merchant import commands as merchants
 from tidegate.rail import pause_store
 from tidegate.refund import commands
+from tidegate.refund.model import RefundView
 from tidegate.staff import store as staff_store
 from tidegate.staff.permission import StaffPermission
 
@@ -42,20 +41,15 @@ class RefundDetailPages:
     async def page(self, visitor: ConsoleVisitor, wrong: Refusal | None = None) -> Html:
         """Of a refund, or of one of its parts: the page is that of the whole."""
         business = await merchants.get(self.shell.db, visitor.request.path["business"])
-        reference = visitor.request.path["reference"]
-        async with self.shell.db.connection() as tx:
-            whole = await refund_store.find_reference(tx, business.id, reference) or reference
-        view = await commands.get(self.shell.db, business.id, whole)
+        view = await self._refund(business.id, visitor.request.path["reference"])
         async with self.shell.db.connection() as tx:
             parts = await refund_store.list_parts(tx, business.id, view.refund.id)
-            open_ones: list[ApprovalRequest] = []
-            journals = await _journals(tx, business.id, view.refund.reference)
-            for one in parts:
-                open_ones += await approval_store.list_about(tx, business.id, one.reference)
-                journals += await _journals(tx, business.id, one.reference)
+            references = [one.reference for one in parts]
+            journals = await ledger_store.list_of_causes(tx, business.id, [view.refund.reference, *references])
+            open_ones = await approval_store.list_about(tx, business.id, *references)
             proposed = await show_proposals(self.shell, visitor, tx, open_ones)
             paused = await pause_store.list_open(tx)
-            names = await staff_store.list_names(tx)
+            names = await staff_store.list_names(tx) if paused else {}
         word, tint = STATUS_WORDS[view.refund.status]
         return self.shell.page(
             visitor, "refund_detail.html", title=f"Refund {view.refund.reference}", section="Refunds & returns",
@@ -63,21 +57,23 @@ class RefundDetailPages:
             business=business, refund=view.refund, subject=view.subject, refund_parts=parts, word=word, tint=tint,
             words={status.value: words for status, words in STATUS_WORDS.items()}, failure=failure_words,
             proposed=proposed, waiting={one.request.subject for one in proposed if not one.is_void},
-            journals=journals, journal_words=JOURNAL_WORDS, money=Money, at=AT_SUBJECT,
+            journals=[_fact(one) for one in journals], journal_words=JOURNAL_WORDS, money=Money, at=AT_SUBJECT,
             paused=paused, stopped={one.rail for one in paused}, names=names,
         )  # fmt: skip
+
+    async def _refund(self, business_id: str, reference: str) -> RefundView:
+        try:
+            return await commands.get(self.shell.db, business_id, reference)
+        except NotFound:
+            async with self.shell.db.connection() as tx:
+                whole = await refund_store.find_reference(tx, business_id, reference)
+            if whole is None:
+                raise
+            return await commands.get(self.shell.db, business_id, whole)
 
     def routes(self) -> list[ConsoleRoute]:
         at = "/stuck/refund/{business}/{reference}"
         return [ConsoleRoute("GET", at, "showRefundOfMerchant", StaffPermission.SEE, self.show)]
-
-
-async def _journals(tx: Tx, business_id: str, cause: str) -> list[JournalFact]:
-    found = [
-        await ledger_store.find_journal(tx, business_id, line.id)
-        for line in await ledger_store.list_of_cause(tx, business_id, cause)
-    ]
-    return [_fact(one) for one in found if one is not None]
 
 
 def _fact(journal: JournalView) -> JournalFact:

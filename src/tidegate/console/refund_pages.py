@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 
 from tidegate.approval import store as approval_store
 from tidegate.console.merchants import MerchantPages
 from tidegate.console.proposing import propose, show_proposals
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Problem, RefundExceedsAvailable, Refusal
-from tidegate.core.money import Money
+from tidegate.core.money import Currency, Money
 from tidegate.core.visible import visible
+from tidegate.dashboard import refund_form
 from tidegate.dashboard.payment_page import sentence_of
 from tidegate.infra.page.response import Html
 from tidegate.merchant import commands as merchants
-from tidegate.merchant.field import Remark
 from tidegate.payment import store as payments
 from tidegate.payment.model import Payment, PaymentStatus
 from tidegate.payment.store import PaymentKey
 from tidegate.rail.deps import PaymentDeps
 from tidegate.refund import commands, model
-from tidegate.refund.field import RefundAmount
 from tidegate.refund.model import RefundRate, Subject
 from tidegate.staff.permission import StaffPermission
 from tidegate.staff_approval import commands as staff_approvals
 from tidegate.staff_approval.arguments import OperatorRefund
 
 REFERENCE_CHARS_MAX = 100
-AMOUNT_CHARS_MAX = 20
 _COMMAND = "refund.create"
 
 
@@ -70,13 +67,15 @@ class RefundForMerchantPages:
             visitor, "refund.html", title=f"Refund {subject.reference}", section="Refunds & returns", wrong=wrong,
             status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409, business=business,
             subject=subject, version=version, proposed=proposed, rates=rate_choices(subject),
+            is_proposed=any(one.request.command == _COMMAND and not one.is_void for one in proposed),
             refusal=refusal_of(subject, payment), disputes=[_sentence(one.sentence) for one in subject.disputes],
         )  # fmt: skip
 
     async def decide(self, visitor: ConsoleVisitor) -> Html:
         business_id, reference = visitor.request.path["business"], visitor.request.path["reference"]
         try:
-            wanted = refund_in(visitor)
+            subject = await self._subject(business_id, reference)
+            wanted = refund_in(visitor, subject.received.currency)
             return await propose(self.shell, visitor, _COMMAND, business_id, reference, arguments=wanted)
         except (Invalid, ChangedElsewhere, Conflict, RefundExceedsAvailable) as wrong:
             return await self._page(visitor, wrong)
@@ -116,26 +115,13 @@ def rate_choices(subject: Subject) -> list[tuple[str, str, Money]]:
     return [(one.value, labels[one], exchange.debited) for one, exchange in found if exchange]
 
 
-def refund_in(visitor: ConsoleVisitor) -> OperatorRefund:
+def refund_in(visitor: ConsoleVisitor, currency: Currency) -> OperatorRefund:
     form = visitor.form
-    rate, reason = form.get("rate", ""), form.get("reason", "").strip()
+    rate, amount = form.get("rate", ""), form.get("amount", "")
     if rate and rate not in set(RefundRate):
         raise Invalid(Problem("rate", f"Choose one of {', '.join(RefundRate)}."))
-    try:
-        said = str(Remark.parse(reason)) if reason else None
-    except ValueError as error:
-        raise Invalid(Problem("reason", f"The reason {error}.")) from None
     return OperatorRefund(
-        amount=_amount_in(form.get("amount", "")), reason=said, rate=RefundRate(rate) if rate else None
+        amount=refund_form.amount_in(amount, currency).major if amount.strip() else None,
+        reason=refund_form.text_in(form.get("reason", ""), "reason"),
+        rate=RefundRate(rate) if rate else None,
     )
-
-
-def _amount_in(text: str) -> Decimal | None:
-    if not text.strip():
-        return None
-    try:
-        return Decimal(RefundAmount.parse(Decimal(text.strip()) if len(text) <= AMOUNT_CHARS_MAX else Decimal("NaN")))
-    except InvalidOperation:
-        raise Invalid(Problem("amount", "The amount must be a number such as 100 or 100.50.")) from None
-    except ValueError as error:
-        raise Invalid(Problem("amount", f"The amount {error}.")) from None

@@ -35,8 +35,10 @@ SAID = {
     "taken_back": "Taken back; nothing was done.",
     "done": "Done.",
     "asked": "Asked. The merchant gets a mail and answers in the dashboard.",
+    "question_taken_back": "Taken back. The merchant gets a mail that no answer is needed.",
     "runs": "It runs within seconds, while a worker runs.",
     "explained": "Explained. With the same amounts on both sides they are no breaks in the next comparison.",
+    "explained_anew": "Explained. Notes that stood there before are in the audit trail.",
     "created": "Created. The invitation of its owner waits for one of the approvers.",
 }
 

@@ -60,6 +60,7 @@ ACTIONS = {
     "receipt.sent": ActionWords("sent the payer the receipt of", _PAYMENT),
     "refund.approved": ActionWords("approved a refund of", _REFUND),
     "refund.declined": ActionWords("declined a refund of", _PAYMENT),
+    "refund.taken_back": ActionWords("took back the request for a refund of", _PAYMENT),
     "refund.ended": ActionWords("ended a refund by hand"),
     "refund.limits": ActionWords("changed the refund limits", "/settings"),
     "refund.proposed": ActionWords("asked for a refund of", _PAYMENT),
@@ -106,7 +107,12 @@ STAFF_COMMAND_WORDS = {
     "suspense.close": "to close money without an owner",
     "suspense.return": "to send money without an owner back",
 }
-_STEPS = {"proposed": "proposed", "approved": "approved the proposal", "declined": "declined the proposal"}
+_STEPS = {
+    "proposed": "proposed",
+    "approved": "approved the proposal",
+    "declined": "declined the proposal",
+    "taken_back": "took back the proposal",
+}
 ACTIONS |= {
     f"{command}.{step}": ActionWords(f"{verb} {words}", "/inflows/{}" if command.startswith("inflow.") else "")
     for command, words in STAFF_COMMAND_WORDS.items()

@@ -1,12 +1,14 @@
-"""SQL of one journal with its entries."""
+"""SQL of journals with their entries."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
+from itertools import groupby
 from typing import NamedTuple
 
 from tidegate.core.money import Currency, Money
-from tidegate.infra.db import Tx
+from tidegate.infra.db import Row, Tx
 from tidegate.ledger.model import JournalKind
 
 
@@ -35,8 +37,31 @@ async def find_journal(tx: Tx, business_id: str, journal_id: int) -> JournalView
         """,
         business_id, journal_id,
     )  # fmt: skip
-    if not rows:
-        return None
+    return _journal(rows) if rows else None
+
+
+class JournalLine(NamedTuple):
+    id: int
+    kind: str
+    created_at: datetime
+
+
+async def list_of_causes(tx: Tx, business_id: str, causes: Sequence[str]) -> list[JournalView]:
+    """The journals of a few things, the oldest first. By kind, as their key begins."""
+    rows = await tx.fetch(
+        """
+        SELECT journal.id, kind, cause, created_at, link.position, account, currency, amount_minor, balance_after_minor
+          FROM journal JOIN entry ON entry.business_id = $1 AND entry.journal_id = journal.id
+          LEFT JOIN journal_link AS link ON link.business_id = $1 AND link.journal_id = journal.id
+         WHERE journal.business_id = $1 AND journal.kind = ANY ($3::text[]) AND journal.cause = ANY ($2::text[])
+         ORDER BY journal.id, line
+        """,
+        business_id, list(causes), list(JournalKind),
+    )  # fmt: skip
+    return [_journal(list(entries)) for _, entries in groupby(rows, key=lambda row: row["id"])]
+
+
+def _journal(rows: Sequence[Row]) -> JournalView:
     first = rows[0]
     lines = []
     for row in rows:
@@ -48,21 +73,3 @@ async def find_journal(tx: Tx, business_id: str, journal_id: int) -> JournalView
             )
         )
     return JournalView(first["id"], first["kind"], first["cause"], first["created_at"], first["position"], lines)
-
-
-class JournalLine(NamedTuple):
-    id: int
-    kind: str
-    created_at: datetime
-
-
-async def list_of_cause(tx: Tx, business_id: str, cause: str) -> list[JournalLine]:
-    """The journals of one thing, the oldest first. By kind, as their key begins."""
-    rows = await tx.fetch(
-        """
-        SELECT id, kind, created_at FROM journal
-         WHERE business_id = $1 AND kind = ANY ($3::text[]) AND cause = $2 ORDER BY id LIMIT 50
-        """,
-        business_id, cause, list(JournalKind),
-    )  # fmt: skip
-    return [JournalLine(row["id"], row["kind"], row["created_at"]) for row in rows]

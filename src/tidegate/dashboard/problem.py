@@ -52,6 +52,10 @@ _LABELS = {
     "scopes": "What the key may do",
     "refundMax": "The refund limit",
     "dateTo": "The period",
+    "reason": "The reason",
+    "note": "The note",
+    "question": "The question",
+    "answer": "The answer",
 }
 # What the API says of its own words, where a form has others.
 _SENTENCES = {

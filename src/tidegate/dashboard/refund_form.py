@@ -30,7 +30,7 @@ from tidegate.dashboard.shell import DashboardShell, DashboardVisitor
 from tidegate.infra.db import Tx
 from tidegate.infra.page.response import Html
 from tidegate.member.permission import Permission, Role
-from tidegate.merchant.field import Remark
+from tidegate.merchant.field import remark_in
 from tidegate.payment.variance import Variance
 from tidegate.refund.model import Subject, fee_to_return
 
@@ -220,10 +220,4 @@ def amount_in(text: str, currency: Currency, field: str = "amount") -> Money:
 
 def text_in(text: str, field: str) -> str | None:
     """One line without a card number, or nothing."""
-    text = text.strip()
-    if not text:
-        return None
-    try:
-        return str(Remark.parse(text))
-    except ValueError as error:
-        raise Invalid(Problem(field, f"{field.capitalize()} {error}.")) from None
+    return remark_in(field, text) if text.strip() else None

@@ -188,7 +188,7 @@ class Remark(str):
 
 
 def remark_in(field: str, text: str) -> str:
-    """A remark that says something, in one line. Raises Invalid."""
+    """A remark that says something, in one line. Raises Invalid; what the field is called is said by who shows it."""
     line = " ".join(text.split())
     try:
         if not line:
@@ -196,7 +196,7 @@ def remark_in(field: str, text: str) -> str:
         _refuse_odd_characters(line)
         return str(Remark.parse(line))
     except ValueError as error:
-        raise Invalid(Problem(field, f"The {field} {error}.")) from None
+        raise Invalid(Problem(field, str(error))) from None
 
 
 class Metadata(str):

@@ -695,7 +695,7 @@ GRANT SELECT, INSERT, UPDATE ON staff TO tidegate_app;
 
 CREATE TABLE comparison (
     business_id text        NOT NULL CONSTRAINT comparison_business_fk REFERENCES business (id),
-    person_id   text        NOT NULL CONSTRAINT comparison_staff_fk REFERENCES staff (person_id),
+    person_id   text        NOT NULL CONSTRAINT comparison_person_fk REFERENCES person (id),
     id          bigint      GENERATED ALWAYS AS IDENTITY,
     made_at     timestamptz NOT NULL,
     report      bytea       NOT NULL,
@@ -2303,6 +2303,8 @@ COMMENT ON COLUMN refund_leg.fee_minor IS 'Its share of the fee that the merchan
 COMMENT ON COLUMN refund_leg.transaction_id IS 'Of the money that had come in; `sent_as` is that of the money that went out.';
 CREATE INDEX refund_leg_of_refund ON refund_leg (business_id, refund_id);
 CREATE INDEX refund_leg_of_transaction ON refund_leg (business_id, rail, transaction_id);
+-- Banks name it to whoever asks where the money is.
+CREATE INDEX refund_leg_by_sent_as ON refund_leg (sent_as) WHERE sent_as IS NOT NULL;
 CREATE INDEX refund_leg_to_poll ON refund_leg (next_poll_at) WHERE next_poll_at IS NOT NULL;
 
 GRANT SELECT, INSERT, UPDATE ON refund, refund_leg TO tidegate_app;
@@ -2418,86 +2420,35 @@ COMMENT ON FUNCTION payment_to_refund IS 'A payment as a refund sees it: what is
 
 -- Search of the console
 --
--- A function for one business at a time: the indexes of payments are led by it.
+-- What a list of things found says about each. No join is on anything but the business, so that the indexes that a
+-- business leads are read for each business in turn, in one statement, and a cluster does it on all nodes.
 
-CREATE FUNCTION search_business(p_business_id text, p_text text, p_email text, p_amounts jsonb, p_rails text[],
-                                p_limit integer)
-RETURNS TABLE (kind text, key text, name text, state text, currency text, minor bigint, payer text,
-               created_at timestamptz, found_by text)
-    -- It is called for each business in turn, so it is planned once and is one statement.
-    LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan AS $$
-#variable_conflict use_column
-BEGIN
-    IF p_email IS NOT NULL THEN
-        RETURN QUERY
-        SELECT 'payment', pay_code, reference, status, payment.currency, expected_minor, customer_name,
-               payment.created_at, 'the payer''s e-mail address'
-          FROM payment WHERE business_id = p_business_id AND lower(customer_email) = p_email
-         ORDER BY (payment.created_at AT TIME ZONE 'UTC') DESC, id DESC LIMIT p_limit;
-        RETURN;
-    END IF;
-    RETURN QUERY
-    SELECT 'refund', refund.reference, refund.reference, refund.status, refund.currency, refund.amount_minor,
-           coalesce(payment.customer_name, collection.payer ->> 'name'), initiated_at, ''
-      FROM (SELECT id FROM refund WHERE business_id = p_business_id AND reference = p_text
-             UNION
-            SELECT refund_id FROM refund_leg WHERE business_id = p_business_id AND reference = p_text) AS named
-      JOIN refund ON refund.business_id = p_business_id AND refund.id = named.id
-      LEFT JOIN payment ON payment.business_id = p_business_id AND payment.id = refund.payment_id
-      LEFT JOIN collection ON collection.business_id = p_business_id AND collection.id = refund.collection_id
-     UNION ALL
-    SELECT CASE WHEN payment.id IS NULL THEN 'inflow' ELSE 'payment' END,
-           coalesce(payment.pay_code, collection.reference), coalesce(payment.reference, collection.reference),
-           coalesce(payment.status, collection.status),
-           coalesce(payment.currency, collection.source_currency),
-           coalesce(payment.expected_minor, collection.source_minor),
-           coalesce(payment.customer_name, collection.payer ->> 'name'),
-           coalesce(payment.created_at, collection.created_at), found.by
-      FROM (SELECT id, NULL::bigint, '' FROM payment WHERE business_id = p_business_id AND pay_code = p_text
-             UNION ALL
-            -- As it was typed, in capitals, in small letters.
-           (SELECT id, NULL::bigint, '' FROM payment
-             WHERE business_id = p_business_id AND reference >= p_text AND reference < p_text || chr(127)
-             ORDER BY reference LIMIT p_limit)
-             UNION ALL
-           (SELECT id, NULL::bigint, '' FROM payment
-             WHERE business_id = p_business_id AND reference >= upper(p_text) AND reference < upper(p_text) || chr(127)
-               AND p_text <> upper(p_text)
-             ORDER BY reference LIMIT p_limit)
-             UNION ALL
-           (SELECT id, NULL::bigint, '' FROM payment
-             WHERE business_id = p_business_id AND reference >= lower(p_text) AND reference < lower(p_text) || chr(127)
-               AND p_text <> lower(p_text)
-             ORDER BY reference LIMIT p_limit)
-             UNION ALL
-            SELECT payment_id, NULL::bigint, 'its reference at the rail' FROM attempt
-             WHERE business_id = p_business_id AND reference = p_text
-             UNION ALL
-            SELECT NULL::bigint, id, '' FROM collection WHERE business_id = p_business_id AND reference = p_text
-             UNION ALL
-            SELECT NULL::bigint, id, 'the rail''s transaction' FROM collection
-             WHERE business_id = p_business_id AND rail = ANY (p_rails) AND transaction_id = p_text
-             UNION ALL
-            SELECT payment_id, collection_id, 'its return' FROM money_return
-             WHERE business_id = p_business_id AND reference = p_text
-             UNION ALL
-           (SELECT id, NULL::bigint, 'the payer''s name' FROM payment
-             WHERE business_id = p_business_id AND lower(customer_name) COLLATE "C" >= lower(p_text)
-               AND lower(customer_name) COLLATE "C" < lower(p_text) || chr(1114111) AND p_amounts = '[]'
-             LIMIT p_limit)
-             UNION ALL
-            SELECT priced.id, NULL::bigint, 'its amount'
-              FROM jsonb_to_recordset(p_amounts) AS wanted (currency text, minor bigint)
-             CROSS JOIN LATERAL (SELECT id FROM payment
-                                  WHERE business_id = p_business_id AND payment.currency = wanted.currency
-                                    AND expected_minor = wanted.minor
-                                  LIMIT p_limit) AS priced) AS found (payment_id, collection_id, by)
-      LEFT JOIN payment ON payment.business_id = p_business_id AND payment.id = found.payment_id
-      LEFT JOIN collection ON collection.business_id = p_business_id AND collection.id = found.collection_id
-     WHERE coalesce(payment.id, collection.id) IS NOT NULL;
-END
-$$;
-COMMENT ON FUNCTION search_business IS 'Payments and inflows of a business by what a caller or a letter says: each part by an index, and at most p_limit of those that can be many.';
+CREATE VIEW found_payment AS
+SELECT 'payment' AS kind, payment.business_id, business.name AS business, pay_code AS key, reference AS name,
+       payment.status AS state, currency, expected_minor AS minor, customer_name AS payer, payment.created_at,
+       payment.id, customer_email AS email
+  FROM payment JOIN business ON business.id = payment.business_id;
+COMMENT ON VIEW found_payment IS 'Payments of all businesses, as the search of the console lists them.';
+
+CREATE VIEW found_inflow AS
+SELECT 'inflow' AS kind, collection.business_id, business.name AS business, reference AS key, reference AS name,
+       collection.status AS state, source_currency AS currency, source_minor AS minor, payer ->> 'name' AS payer,
+       collection.created_at, collection.id, payer ->> 'account_number' AS payer_account, rail, transaction_id
+  FROM collection JOIN business ON business.id = collection.business_id;
+COMMENT ON VIEW found_inflow IS 'Inflows of all businesses, as the search of the console lists them.';
+
+CREATE VIEW found_refund AS
+SELECT 'refund' AS kind, refund.business_id, business.name AS business, refund.reference AS key,
+       refund.reference AS name, refund.status AS state, refund.currency, refund.amount_minor AS minor,
+       coalesce(payment.customer_name, collection.payer ->> 'name') AS payer, refund.initiated_at AS created_at,
+       refund.id
+  FROM refund
+  JOIN business ON business.id = refund.business_id
+  LEFT JOIN payment ON payment.business_id = refund.business_id AND payment.id = refund.payment_id
+  LEFT JOIN collection ON collection.business_id = refund.business_id AND collection.id = refund.collection_id;
+COMMENT ON VIEW found_refund IS 'Refunds of all businesses, as the search of the console lists them.';
+
+GRANT SELECT ON found_payment, found_inflow, found_refund TO tidegate_app;
 
 
 -- Webhook

@@ -12,13 +12,13 @@ from tidegate.reconcile import explanation, store
 from tidegate.reconcile.compare import Comparison
 from tidegate.reconcile.model import RailLine, ReconcilePeriod
 from tidegate.reconcile.report import Report, sums_of
-from tidegate.reconcile.statement import Unreadable
+from tidegate.reconcile.statement import NoDays, Unreadable
 
 
 def period_of(lines: Sequence[RailLine], *, first: date | None, last: date | None, slack: timedelta) -> ReconcilePeriod:
     """The requested period; by default from the first to the last booking day of the statement."""
     if not lines and (first is None or last is None):
-        raise Unreadable("the file has no lines; give the first and the last day (of the command: --from and --to)")
+        raise NoDays
     if first is None:
         first = min(line.booked_at for line in lines).date()
     if last is None:

@@ -58,15 +58,19 @@ async def add_to(tx: Tx, rail: str, findings: Sequence[Discrepancy]) -> list[Dis
 
 async def explain(
     db: Database, rail: str, breaks: Sequence[ExplainedBreak], note: str, *, by: Actor, now: datetime
-) -> None:
-    """Moves no money and books nothing."""
+) -> int:
+    """Moves no money and books nothing. How many notes it took the place of; those are in the audit trail."""
     note = remark_in("note", note)
     if not breaks:
         raise Invalid(Problem("breaks", "Choose at least one of the differences."))
+    replaced = 0
     async with db.transaction() as tx:
         for one in sorted(set(breaks)):
-            await store.insert(tx, rail, one, note, by=by.actor, now=now)
+            earlier = await store.put(tx, rail, one, note, by=by.actor, now=now)
+            replaced += earlier is not None
+            before = {} if earlier is None else {"before": earlier}
             await audit.insert(
                 tx, PLATFORM_BUSINESS_ID, by, action="break.explained", subject=one.transaction_id,
-                details={"rail": rail, "kind": one.kind.value, "sides": one.sides, "why": note}, now=now,
+                details={"rail": rail, "kind": one.kind.value, "sides": one.sides, "why": note, **before}, now=now,
             )  # fmt: skip
+    return replaced

@@ -95,8 +95,8 @@ async def find(tx: Tx, person_id: str, *, now: datetime) -> KeptComparison | Non
 async def explain(
     db: Database, person_id: str, comparison_id: int | None, places: Collection[str], note: str, *,
     by: Actor, now: datetime,
-) -> None:  # fmt: skip
-    """Differences of the comparison that was looked at, by their places in it."""
+) -> int:  # fmt: skip
+    """Differences of the comparison that was looked at, by their places in it. How many were explained before."""
     async with db.connection() as tx:
         found = await find(tx, person_id, now=now)
     if found is None or found.id != comparison_id:
@@ -104,7 +104,7 @@ async def explain(
     breaks = [one.about for place, one in enumerate(found.kept.findings) if str(place) in places and one.about]
     if len(breaks) < len(set(places)):
         raise Invalid(Problem("breaks", "Choose among the differences of this comparison."))
-    await explanation.explain(db, found.report.rail, breaks, note, by=by, now=now)
+    return await explanation.explain(db, found.report.rail, breaks, note, by=by, now=now)
 
 
 def _to_keep(made: Report) -> KeptReport:

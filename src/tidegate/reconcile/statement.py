@@ -37,6 +37,13 @@ class Unreadable(Exception):
         self.problems = problems
 
 
+class NoDays(Unreadable):
+    """A statement without lines names no days; they are given beside it."""
+
+    def __init__(self) -> None:
+        super().__init__("the file has no lines; give the first and the last day")
+
+
 def read(
     file: BinaryIO, columns: Mapping[str, str] | None = None, on_bytes: Callable[[int], object] = lambda _: None
 ) -> list[RailLine]:
@@ -112,7 +119,7 @@ def _rows(header: str, texts: Iterator[str], delimiter: str) -> Iterator[tuple[i
 def _places(names: Sequence[str], columns: Mapping[str, str]) -> dict[str, int]:
     """The position of each of our columns."""
     if unknown := [name for name in columns if name not in COLUMNS]:
-        raise Unreadable(f"--columns: {unknown[0]} is not a column; use {', '.join(COLUMNS)}")
+        raise Unreadable(f"{unknown[0]} is not a column of a statement; use {', '.join(COLUMNS)}")
     folded = [name.strip().casefold() for name in names]
     wanted = {name: columns.get(name, name).strip().casefold() for name in COLUMNS}
     lacking = [name for name in COLUMNS if wanted[name] not in folded and (name in REQUIRED or name in columns)]

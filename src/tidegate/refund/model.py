@@ -18,7 +18,7 @@ from tidegate.rail.action import FailureReason
 
 POLL_FIRST = timedelta(seconds=2)
 POLL_MAX = timedelta(minutes=30)
-CONVERTED = "a converted collection cannot be refunded by the API; ask the operator to refund it"
+CONVERTED = "a converted collection is refunded by the operator, who chooses the rate"
 
 
 class RefundRequest(msgspec.Struct, frozen=True, kw_only=True):

@@ -142,15 +142,18 @@ async def approve(
 
 async def decline(
     db: Database, business_id: str, approval_id: int, *, person_id: str, by: Actor, now: datetime
-) -> None:
-    """By an approver, or taken back by the one who proposed it."""
+) -> bool:
+    """By an approver, or taken back by the one who proposed it: True."""
     async with db.transaction() as tx:
         found = await undecided(tx, business_id, approval_id, CONSOLE)
+        is_own = found.asked_by == person_id
         await approvals.decide(tx, found, status="declined", by=person_id, outcome=None, now=now)
+        step = "taken_back" if is_own else "declined"
         await audit.insert(
-            tx, business_id, by, action=f"{found.command}.declined", subject=found.subject,
+            tx, business_id, by, action=f"{found.command}.{step}", subject=found.subject,
             details={"approval": approval_id, "proposedBy": f"staff/{found.asked_by}"}, now=now,
         )  # fmt: skip
+    return is_own
 
 
 # Changes of the staff are by two approvers; until there are two, the command line adds them.

@@ -189,7 +189,11 @@ async def rate(look: ProposalLook, wanted: RateArguments) -> list[ProposalFact]:
 
 
 async def rates(look: ProposalLook, wanted: ImportArguments) -> list[ProposalFact]:
-    return await _rates(look, wanted.rates)
+    days = sorted({one.quoted_at.date() for one in wanted.rates if one.quoted_at})
+    return [
+        ProposalFact("Day of the file", ", ".join(f"{day:%-d %b %Y}" for day in days)),
+        *await _rates(look, wanted.rates),
+    ]
 
 
 async def _rates(look: ProposalLook, wanted: Sequence[RateArguments]) -> list[ProposalFact]:

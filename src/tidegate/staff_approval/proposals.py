@@ -28,6 +28,8 @@ class DescribedProposal(msgspec.Struct, frozen=True, kw_only=True):
 
 async def describe_all(deps: StaffApprovalDeps, tx: Tx, requests: Sequence[ApprovalRequest]) -> list[DescribedProposal]:
     """A few statements for each; `requests` is one page of them."""
+    if not requests:
+        return []
     names = await subject_store.names_of(tx, {one.business_id for one in requests} - {PLATFORM_BUSINESS_ID})
     return [await _described(deps, tx, one, names.get(one.business_id)) for one in requests]
 
