@@ -54,6 +54,7 @@ os.environ.pop("COLUMNS", None)
 # A request is refused after a second or two; a test on a busy machine waits.
 batcher.WAIT_S = keyed_batcher.SLOT_WAIT_S = infra_db.POOL_WAIT_S = 60.0
 infra_db.LOCK_WAIT_MS = 30_000
+infra_db.CONNECT_TIMEOUT_S = 60.0
 infra_db.STATEMENT_TIMEOUT_MS = infra_db.IDLE_IN_TRANSACTION_MS = 60_000
 
 

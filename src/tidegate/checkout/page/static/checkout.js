@@ -154,7 +154,7 @@
   const goOn = async () => {
     const { form, button, at } = held ?? {};
     held = null;
-    setOffline(false);
+    followNetwork();
     watch();
     await refresh();
     if (!form?.isConnected || isBusy) return;
