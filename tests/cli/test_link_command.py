@@ -32,10 +32,10 @@ async def test_a_link_has_the_methods_and_fields_that_were_asked_for(operator: O
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--method", "cheque"), "paymentMethods[0] must be one of"),
-        (("--method", "card", "--method", "CARD"), "paymentMethods[1] is there twice"),
-        (("--method", "mobile_money"), "paymentMethods[0] is not offered in NGN"),
-        (("--note-label", "Size"), "noteLabel needs askNote"),
+        (("--method", "cheque"), "--method must be one of"),
+        (("--method", "card", "--method", "CARD"), "--method is there twice"),
+        (("--method", "mobile_money"), "--method is not offered in NGN"),
+        (("--note-label", "Size"), "--note-label needs --note"),
     ],
 )
 async def test_a_wrong_option_is_named(

@@ -117,17 +117,17 @@ async def test_wrong_limits_keep_what_was_typed_and_lead_to_each_field(owner: Si
 # With each, the words of the page that say what is wrong.
 API_WORDS = [
     (
-        "/links",
+        "/links/new",
         {"name": "A", "kind": "reusable", "currency": "NGN", "amountMin": "9", "amountMax": "2"},
         "The greatest amount must not be less than the least amount.",
     ),
     (
-        "/links",
+        "/links/new",
         {"name": "A", "kind": "reusable", "currency": "NGN", "amount": "9", "amountMin": "2"},
         "Give the amount, or the least and the greatest; not both.",
     ),
     (
-        "/links",
+        "/links/new",
         {"name": "A", "kind": "one_off", "currency": "NGN", "amount": "9", "paymentsMax": "3"},
         "A link that is paid once has no number here",
     ),
@@ -155,7 +155,7 @@ async def test_the_fee_bearer_is_set_by_the_business_and_by_command(
     wrong = await owner.send("/settings", at="/settings", **form, bearer="nobody")
     assert (wrong.status_code, '<a href="#f-bearer">' in wrong.text) == (422, True)
     assert (await owner.send("/settings", at="/settings", **form, bearer="customer")).status_code == 303
-    made = await owner.send("/links", at="/links", name="Ticket", kind="reusable", currency="NGN", amount="100")
+    made = await owner.send("/links/new", at="/links/new", name="Ticket", kind="reusable", currency="NGN", amount="100")
     assert made.status_code == 303
     for at in ("/settings", "/payments/new"):
         chosen = re.findall(r'name="(?:bearer|feeBearer)" value="(\w+)" checked', (await owner.get(at)).text)

@@ -89,7 +89,7 @@ async def test_a_refund_that_fails_gives_the_wallet_all_of_it_back(
 
 
 async def test_it_needs_a_choice_and_a_fresh_rate(inflows: Inflows, reference: str) -> None:
-    with pytest.raises(Conflict, match="ask the operator"):
+    with pytest.raises(Conflict, match="is refunded by the operator"):
         await refund(inflows, reference, "1", None)
     await inflows.let_pass("400d")
     with pytest.raises(Conflict, match="no fresh rate of EUR in USD"):

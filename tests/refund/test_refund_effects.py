@@ -68,7 +68,7 @@ async def test_an_inflow_that_was_converted_is_for_the_operator(inflows: Inflows
     assert arrived["status"] == "successful"
     sending = inflows.call("POST", REFUND, {"transReference": arrived["reference"], "amount": 1})
     answer = await assert_refused(admin, sending, 409, "CONFLICT")
-    assert "ask the operator" in answer.json()["message"]
+    assert "is refunded by the operator" in answer.json()["message"]
 
 
 @pytest.fixture

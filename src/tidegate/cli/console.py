@@ -106,7 +106,9 @@ def _words_of(problem: Problem) -> str:
     context = click.get_current_context(silent=True)
     called = dict(map(_name_of, context.command.params)) if context else {}
     message = _FIELD.sub(lambda found: called.get(found[0], found[0]), problem.message)
-    return f"{called.get(problem.field, problem.field)} {message}"
+    # An option that is given several times has no numbers.
+    field = problem.field.partition("[")[0]
+    return f"{called.get(field, problem.field)} {message}"
 
 
 def _name_of(one: click.Parameter) -> tuple[str, str]:

@@ -189,7 +189,7 @@ class Remark(str):
 
 def remark_in(field: str, text: str) -> str:
     """A remark that says something, in one line. Raises Invalid; what the field is called is said by who shows it."""
-    line = " ".join(text.split())
+    line = " ".join(text.translate(_WITHOUT_DIRECTION_MARKS).split())
     try:
         if not line:
             raise ValueError("must say something")
