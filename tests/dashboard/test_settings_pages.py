@@ -14,7 +14,8 @@ from PIL import Image
 from build import Shop
 from cli.operating import Operator
 from conftest import MakeCheckout
-from dashboard.people import SignedInPerson
+from dashboard.people import People, SignedInPerson
+from tidegate.member.permission import Role
 
 BRAND = {"name": "Kente & Co", "accent": "#aa3311", "support_email": "help@kente.example", "support_phone": ""}
 
@@ -112,6 +113,16 @@ async def test_wrong_limits_keep_what_was_typed_and_lead_to_each_field(owner: Si
         assert re.search(rf'id="f-{name}" name="{name}" type="text" value="{text}"', answer.text), name
     assert await admin.fetchval("SELECT count(*) FROM refund_limit") == 0
     assert "For each refund by itself" in answer.text
+
+
+async def test_who_may_not_save_may_not_type(owner: SignedInPerson, people: People, shop: Shop) -> None:
+    viewer = await people.person(shop, Role.VIEWER)
+    fields = ("session", "zone", "limit-NGN")
+    for person, is_open in ((owner, True), (viewer, False)):
+        text = (await person.get("/settings")).text
+        found = {name: re.search(rf'<input[^>]* name="{name}"[^>]*>', text) for name in fields}
+        assert [name for name, tag in found.items() if tag and ("readonly" not in tag[0]) is not is_open] == []
+        assert all(found.values())
 
 
 # With each, the words of the page that say what is wrong.
