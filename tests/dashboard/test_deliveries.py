@@ -148,6 +148,7 @@ async def test_a_filter_that_is_none_is_refused_beside_its_field(
     assert f'<a href="#f-{name}">' in page
     assert f'id="w-{name}"' in page
     assert f'aria-describedby="w-{name}"' in page
+    assert "Nothing is listed until the filter is changed." in page
 
 
 async def test_every_wrong_filter_is_named_and_a_long_reference_is_not_cut(owner: SignedInPerson, world: World) -> None:

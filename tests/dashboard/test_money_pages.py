@@ -45,7 +45,8 @@ async def test_days_that_cannot_be_read_are_refused(
 ) -> None:
     paid = await new_checkout(shop)
     assert (await paid.charge(card())).status_code == 200
-    assert "needs a change" in (await owner.get(f"/wallets/NGN?{query}", status=422)).text
+    page = (await owner.get(f"/wallets/NGN?{query}", status=422)).text
+    assert ("needs a change" in page, "Nothing is listed" in page, paid.reference in page) == (True, True, False)
     await owner.get(f"/wallets/NGN/statement.csv?{query}", status=422)
 
 
@@ -109,6 +110,8 @@ async def test_an_inflow_tells_why_it_is_held_or_goes_back(
     for query in ("status=x", "account=x", "currency=XXX", "verdict=x", "from=x"):
         page = (await owner.get(f"/inflows?{query}", status=422)).text
         assert ("needs a change" in page, f'id="w-{query.partition("=")[0]}"' in page) == (True, True)
+        assert "Nothing is listed" in page
+        assert not [one for one in references.values() if one in page]
 
 
 async def test_an_account_is_asked_for_once_and_names_are_tried_on_it(owner: SignedInPerson, admin: Any) -> None:

@@ -37,7 +37,7 @@ class AuditPages:
             wanted = filter_in(visitor)
         except Invalid as problem:
             wrong, wanted = problem, AuditFilter(actor=_own(visitor))
-        lines, people = await self._lines(visitor, wanted, number_in(query.get("before", "")), PAGE + 1)
+        lines, people = await self._lines(visitor, wanted, number_in(query.get("before", "")), 0 if wrong else PAGE + 1)
         team = [(actor, one.name) for actor, one in people.items() if one.is_member]
         kept = {name: query[name] for name in ("who", "what", "from", "to") if query.get(name)}
         older = urlencode({**kept, "before": lines[PAGE - 1].row.id}) if len(lines) > PAGE else None

@@ -82,9 +82,9 @@ class InflowPages:
             wanted = filter_in(visitor)
         except Invalid as problem:
             wanted, wrong = CollectionFilter(), problem
-        before = number_in(query.get("before", ""))
+        before, limit = number_in(query.get("before", "")), 0 if wrong else PAGE + 1
         async with self.shell.db.connection() as tx:
-            found = await inflow_list.list_page(tx, business_id, wanted, before_id=before, offset=0, limit=PAGE + 1)
+            found = await inflow_list.list_page(tx, business_id, wanted, before_id=before, offset=0, limit=limit)
             accounts = await account_store.list_all(tx, business_id=business_id, status=None, limit=ACCOUNTS_MAX)
         holders = {account.id: account.holder for account in accounts}
         kept = {name: query[name] for name in _FILTERS if query.get(name)}

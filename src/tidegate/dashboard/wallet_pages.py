@@ -84,13 +84,13 @@ class WalletPages:
         period = await self._period(visitor, days)
         before = number_in(query.get("before", ""))
         lines, is_more = await wallets.list_page(
-            self.shell.db, period, order="desc", past_id=before, limit=PAGE, kinds=kinds
+            self.shell.db, period, order="desc", past_id=before, limit=0 if wrong else PAGE, kinds=kinds
         )
         days_kept = {name: query[name] for name in ("from", "to") if query.get(name)}
         kept = days_kept | ({"kind": query["kind"]} if query.get("kind") else {})
         return self.shell.page(
             visitor, "wallet.html", title=f"{currency} wallet", section="Wallets", period=period, lines=lines,
-            older=urlencode({**kept, "before": lines[-1].id}) if is_more else None, currency=currency,
+            older=urlencode({**kept, "before": lines[-1].id}) if lines and is_more else None, currency=currency,
             is_first=before is None, asked=query, kept=urlencode(kept), days_kept=urlencode(days_kept),
             kinds=[(name, words) for name, (words, _) in LINE_KINDS.items()], wrong=wrong, status=422 if wrong else 200,
         )  # fmt: skip

@@ -50,8 +50,9 @@ class WebhookPages:
             wanted = filter_in(visitor, endpoints)
         except Invalid as problem:
             wanted, wrong_filter = DeliveryFilter(), problem
+        limit = 0 if wrong_filter else PAGE + 1
         async with self.shell.db.connection() as tx:
-            found = await log_store.list_deliveries(tx, visitor.business.id, wanted, limit=PAGE + 1)
+            found = await log_store.list_deliveries(tx, visitor.business.id, wanted, limit=limit)
         kept = {name: query[name] for name in NAMES if query.get(name)}
         older = urlencode(kept | {"before": delivery_id(found[PAGE - 1].id)}) if len(found) > PAGE else ""
         return self.shell.page(
