@@ -124,7 +124,7 @@ async def much_to_tell(
 TOLD = """
     INSERT INTO job_round (business_id, job, every_s, ended_at, lasted_ms, done, failed, error, failed_at)
     VALUES ('000000000000000000000000', 'send_mail', 1, now(), 12, 3, 0, NULL, NULL),
-           ('000000000000000000000000', 'return_overdue_inflows', 60, now() - interval '10 min', 12_345, 0, 1,
+           ('000000000000000000000000', 'return_overdue_inflows', 60, now() - interval '10 min', 12345, 0, 1,
             'Unavailable: the database does not answer; it is tried again', now());
     INSERT INTO break_note (business_id, rail, kind, transaction_id, sides, note, noted_by, noted_at)
     VALUES ('000000000000000000000000', 'sandbox', 'amount', 'FT26111500017',

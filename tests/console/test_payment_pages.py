@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -111,12 +112,16 @@ async def test_an_amount_is_typed_as_in_the_dashboard_and_a_refund_is_proposed_o
     wrong = await operator.send(refund, at=refund, reason="4111 1111 1111 1111", why="asked by phone")
     assert (wrong.status_code, "The reason looks like a card number" in wrong.text) == (422, True)
     assert ">Propose</button>" in (await operator.get(refund)).text
-    assert (await operator.send(refund, at=refund, amount="1000.50", why="asked by phone")).status_code == 303
+    assert (
+        await operator.send(refund, at=refund, amount="1000.50", why="asked by phone", reason="came broken")
+    ).status_code == 303
     assert await admin.fetchval("SELECT arguments ->> 'amount' FROM approval") == "1000.5"
     page = (await operator.get(refund)).text
     assert ">Propose</button>" not in page
     assert 'A refund of it <a href="#proposals">is proposed</a>' in page
     assert 'id="proposals"' in page
+    # The approver sees what the customer will read.
+    assert re.search(r"Reason, the customer reads it</dt><dd>\s*came broken", page)
     await admin.execute("UPDATE approval SET expires_at = now()")
     assert ">Propose</button>" in (await operator.get(refund)).text
 

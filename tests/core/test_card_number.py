@@ -48,7 +48,7 @@ def forms_of(number: str, groups: tuple[int, ...]) -> Iterator[str]:
     yield number.translate({ord(str(digit)): 0x0660 + digit for digit in range(10)})
     edges = [sum(groups[:at]) for at in range(len(groups) + 1)]
     parts = [number[start:end] for start, end in pairwise(edges)]
-    for gap in (" ", "-", "  ", " - ", "\u2013", "\u00a0", "\u200b"):
+    for gap in (" ", "-", ".", "  ", " - ", "\u2013", "\u00a0", "\u200b"):
         yield gap.join(parts)
 
 
@@ -81,6 +81,9 @@ def test_a_card_number_is_recognised_in_every_written_form(number: str) -> None:
         "4111111111111111-2",
         "41-1111-1111-1111-11",
         "411111-11111-11111",
+        "ORD.4111.1111.1111.1111",
+        "4111.1111.1111.1111.x",
+        "41.1111.1111.1111.11",
     ],
 )
 def test_other_digits_are_left_alone(text: str) -> None:

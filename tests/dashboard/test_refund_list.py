@@ -106,3 +106,9 @@ async def test_another_business_has_none_of_it(people: People, shop: Shop, paid:
 )
 def test_those_who_may_approve_are_named_or_counted(names: list[str], words: str) -> None:
     assert waits_for(names) == words
+
+
+@pytest.mark.parametrize("query", ["status=x", "tab=x", "tab=x&status=failed"])
+async def test_a_tab_that_is_none_lists_nothing(owner: SignedInPerson, query: str) -> None:
+    page = (await owner.get(f"/refunds?{query}", status=422)).text
+    assert "Choose one of the tabs above." in page

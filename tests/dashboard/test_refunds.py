@@ -242,6 +242,26 @@ async def test_one_form_sent_again_with_something_else_is_refused(
     assert (again.status_code, await count(admin)) == (303, 1)
 
 
+@pytest.mark.parametrize("what", ["excess", "all"])
+async def test_a_choice_sent_again_leads_to_the_refund_it_made(
+    owner: SignedInPerson, new_checkout: MakeCheckout, shop: Shop, admin: Any, what: str
+) -> None:
+    more = await new_checkout(shop)
+    assert (await more.charge(card())).status_code == 200
+    overpaid = await new_checkout(shop, settings={"variance_policy": "accept"})
+    await overpaid.transfer(await overpaid.account(), "150")
+    fields = {**await owner.fields(at(overpaid)), "what": what, "factor": "sandbox"}
+    later = {**await owner.fields(at(overpaid)), "what": what, "factor": "sandbox"}
+    places = [(await owner.post(f"{at(overpaid)}/refund", fields)).headers.get("location") for _ in range(2)]
+    assert (places[0], await count(admin)) == (places[1], 1)
+    assert "/refunds/rf_" in str(places[0])
+    other = await owner.post(f"{at(overpaid)}/refund", {**fields, "amount": "5"})
+    assert (other.status_code, "sent before with something else" in other.text) == (409, True)
+    # Another tab that was open before.
+    stale = await owner.post(f"{at(overpaid)}/refund", later)
+    assert (stale.status_code, "has changed meanwhile" in stale.text, await count(admin)) == (409, True, 1)
+
+
 async def test_marks_of_direction_are_dropped_from_a_reason(owner: SignedInPerson, paid: Checkout, admin: Any) -> None:
     done = await owner.send(
         f"{at(paid)}/refund", at=at(paid), what="part", amount="10", reason="paid \u202etwice", note="\u2066n"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from datetime import datetime
+from decimal import Decimal
 from typing import TypeVar
 
 import click
@@ -21,6 +23,7 @@ from tidegate.runtime import Runtime
 
 T = TypeVar("T")
 SHOWN, SHOWN_MAX = 50, 1_000
+_NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 
 any_business_option = click.option("--business", "business_id", metavar="ID", help="Only this business.")
 any_or_only_business = click.argument("business_id", metavar="[BUSINESS]", required=False)
@@ -67,3 +70,8 @@ def ago(moment: datetime, now: datetime) -> str:
         if seconds >= 2 * length:
             return f"{seconds // length} {unit} ago"
     return f"{max(seconds, 0)} s ago"
+
+
+def number_in(text: str) -> Decimal | str:
+    """As people write one: digits, and a point. Anything else is returned as it is, and refused by its name later."""
+    return Decimal(text) if _NUMBER.fullmatch(text) else text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import click
 from rich.table import Table
 
 from tidegate.cli.console import as_json_option, fail, out, plain, print_record, reports_errors, show_table
-from tidegate.cli.operator import ago, with_payment_deps
+from tidegate.cli.operator import ago, number_in, with_payment_deps
 from tidegate.cli.proposal import act_or_propose, by_option, why_option
 from tidegate.collection import rate_wire, set_rate
 from tidegate.collection.rate import Rate
@@ -139,9 +139,4 @@ def list_(as_json: bool) -> None:
 
 def _number(text: str | None) -> Decimal | str | None:
     """Text that is not a number is returned as it is, and refused by field name later."""
-    if text is None:
-        return None
-    try:
-        return Decimal(text)
-    except InvalidOperation:
-        return text
+    return None if text is None else number_in(text)

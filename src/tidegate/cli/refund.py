@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
 import click
 from rich.table import Table
 
 from tidegate.cli.console import as_json_option, fail, out, plain, print_record, reports_errors, show_table
-from tidegate.cli.operator import ago, ask_at_once, limit_option, with_payment_deps
+from tidegate.cli.operator import ago, ask_at_once, limit_option, number_in, with_payment_deps
 from tidegate.cli.proposal import act_or_propose, by_option, known
 from tidegate.core.clock import Clock
 from tidegate.merchant.field import remark_in
@@ -148,6 +148,6 @@ def _status(status: RefundStatus) -> str:
 
 def _amount(text: str) -> Decimal:
     try:
-        return Decimal(RefundAmount.parse(Decimal(text)))
-    except (InvalidOperation, ValueError) as error:
-        fail(f"--amount {error if isinstance(error, ValueError) else 'must be a number such as 100 or 100.50'}.")
+        return Decimal(RefundAmount.parse(number_in(text)))
+    except ValueError as error:
+        fail(f"--amount {error}.")

@@ -11,7 +11,7 @@ from tidegate.core.money import Money
 from tidegate.infra.db import Row, Tx
 
 FOUND_MAX = 50
-# Of one payer's payments, the newest are listed. Money that waits for a decision has no index by amount or sender: it
+# Of so many that fit, the newest are listed. Money that waits for a decision has no index by amount or sender: it
 # is looked through, the newest first.
 LOOKED_THROUGH_MAX = 2_000
 
@@ -103,39 +103,49 @@ async def find_by_reference(tx: Tx, references: Sequence[str]) -> list[SearchRes
 
 
 async def find_by_beginning(tx: Tx, beginning: str) -> list[SearchResult]:
-    """Payments by how the merchant's reference begins."""
+    """Payments by how the merchant's reference begins, the newest first."""
     rows = await tx.fetch(
-        "SELECT * FROM found_payment WHERE name >= $1 AND name < $1 || chr(127) LIMIT $2", beginning, FOUND_MAX
-    )
+        """
+        SELECT * FROM (SELECT * FROM found_payment WHERE name >= $1 AND name < $1 || chr(127) LIMIT $3) AS found
+         ORDER BY created_at DESC LIMIT $2
+        """,
+        beginning, FOUND_MAX, LOOKED_THROUGH_MAX,
+    )  # fmt: skip
     return _results(rows)
 
 
 async def find_by_payer(tx: Tx, name: str) -> list[SearchResult]:
-    """Payments by how the payer's name begins."""
+    """Payments by how the payer's name begins, the newest first."""
     rows = await tx.fetch(
         """
-        SELECT *, 'the payer''s name' AS found_by FROM found_payment
-         WHERE lower(payer) COLLATE "C" >= lower($1) AND lower(payer) COLLATE "C" < lower($1) || chr(1114111)
-         LIMIT $2
+        SELECT *, 'the payer''s name' AS found_by
+          FROM (SELECT * FROM found_payment
+                 WHERE lower(payer) COLLATE "C" >= lower($1) AND lower(payer) COLLATE "C" < lower($1) || chr(1114111)
+                 LIMIT $3) AS found
+         ORDER BY created_at DESC LIMIT $2
         """,
-        name, FOUND_MAX,
+        name, FOUND_MAX, LOOKED_THROUGH_MAX,
     )  # fmt: skip
     return _results(rows)
 
 
 async def find_by_amount(tx: Tx, minor: int, currencies: Sequence[str]) -> list[SearchResult]:
-    """Payments and inflows, whatever became of them."""
+    """Payments and inflows, whatever became of them, the newest first."""
     payments = await tx.fetch(
         """
-        SELECT *, 'its amount' AS found_by FROM found_payment WHERE currency = ANY ($1) AND minor = $2 LIMIT $3
+        SELECT *, 'its amount' AS found_by
+          FROM (SELECT * FROM found_payment WHERE currency = ANY ($1) AND minor = $2 LIMIT $4) AS found
+         ORDER BY created_at DESC LIMIT $3
         """,
-        list(currencies), minor, FOUND_MAX,
+        list(currencies), minor, FOUND_MAX, LOOKED_THROUGH_MAX,
     )  # fmt: skip
     inflows = await tx.fetch(
         """
-        SELECT *, 'its amount' AS found_by FROM found_inflow WHERE currency = ANY ($1) AND minor = $2 LIMIT $3
+        SELECT *, 'its amount' AS found_by
+          FROM (SELECT * FROM found_inflow WHERE currency = ANY ($1) AND minor = $2 LIMIT $4) AS found
+         ORDER BY created_at DESC LIMIT $3
         """,
-        list(currencies), minor, FOUND_MAX,
+        list(currencies), minor, FOUND_MAX, LOOKED_THROUGH_MAX,
     )  # fmt: skip
     return _results((*payments, *inflows))
 
@@ -286,11 +296,13 @@ async def find_by_sender(tx: Tx, name: str) -> list[SearchResult]:
     """Inflows, and payments by transfer, by how the name of whoever sent the money begins."""
     inflows = await tx.fetch(
         """
-        SELECT *, 'its sender' AS found_by FROM found_inflow
-         WHERE lower(payer) COLLATE "C" >= lower($1) AND lower(payer) COLLATE "C" < lower($1) || chr(1114111)
-         LIMIT $2
+        SELECT *, 'its sender' AS found_by
+          FROM (SELECT * FROM found_inflow
+                 WHERE lower(payer) COLLATE "C" >= lower($1) AND lower(payer) COLLATE "C" < lower($1) || chr(1114111)
+                 LIMIT $3) AS found
+         ORDER BY created_at DESC LIMIT $2
         """,
-        name, FOUND_MAX,
+        name, FOUND_MAX, LOOKED_THROUGH_MAX,
     )  # fmt: skip
     payments = await tx.fetch(
         """

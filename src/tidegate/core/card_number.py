@@ -10,12 +10,12 @@ from functools import lru_cache
 from tidegate.core.bank_number import IBAN_LENGTHS, is_iban
 
 # Enough digits for a card number in any notation. A text without a match needs no further check.
-_ENOUGH_DIGITS = re.compile(r"[0-9](?:[ -]{0,3}[0-9]){12}")
+_ENOUGH_DIGITS = re.compile(r"[0-9](?:[ .-]{0,3}[0-9]){12}")
 # A card number is digits alone, or in the groups printed on a card. Digits joined to a letter or, by - _ . +, to the
 # rest of a word are part of an identifier, and digits after + are a phone number. Each group may start a number, and
 # each is read in one pass, so that a text of groups only costs no more than its length.
 _JOINED = r"[-_.+]?[A-Za-z0-9_]"
-_GAP = r"[\ -]{1,3}"
+_GAP = r"[\ .-]{1,3}"
 _WRITTEN = re.compile(
     rf"""(?<![A-Za-z0-9_+]) (?<![A-Za-z0-9_][-_.]) ([2-6][0-9]{{3}})
         (?: (?=([0-9]{{9,15}}) (?!{_JOINED}))
@@ -25,7 +25,7 @@ _WRITTEN = re.compile(
     """,
     re.VERBOSE,
 )
-_GAPS = str.maketrans("", "", " -")
+_GAPS = str.maketrans("", "", " -.")
 _IBAN = re.compile(r"\b[A-Z]{2}[0-9]{2}(?:[ -]?[A-Z0-9]){11,30}", re.ASCII | re.IGNORECASE)
 _LETTER_OR_DIGIT = re.compile(r"[A-Za-z0-9]")
 # Each issuer's prefixes and lengths. No present-day time stamp matches: they begin with 1 or 20.

@@ -26,9 +26,9 @@ from tidegate.payment_link.model import FieldRule, LinkKind, LinkTerms
 
 AT = "/links/new"
 FIRST_STEP = ("name", "kind", "currency", "amount", "amountMin", "amountMax")
-# `offers` says whether the ways to pay are chosen; of those, `method-card` and the like are.
+# Ways to pay are `method-card` and the like; none is all of them.
 SECOND_STEP = (
-    "offers", *(f"method-{method.value}" for method in Method), "askPhoneNumber", "askNote", "noteLabel", "paymentsMax",
+    *(f"method-{method.value}" for method in Method), "askPhoneNumber", "askNote", "noteLabel", "paymentsMax",
     "endsAt", "successMessage", "redirectUrl",
 )  # fmt: skip
 _TEXTS = ("name", "currency", "askPhoneNumber", "askNote", "noteLabel", "endsAt", "successMessage", "redirectUrl")
@@ -81,7 +81,7 @@ class NewLinkPages:
                 now=visitor.now,
             )  # fmt: skip
         except Invalid as wrong:
-            raise Invalid(*(_named_as_here(one, value) for one in wrong.problems)) from None
+            raise Invalid(*map(_named_as_here, wrong.problems)) from None
 
     def _first(self, visitor: DashboardVisitor, draft: LinkDraft, wrong: Invalid | None = None) -> Html:
         return self._page(
@@ -139,8 +139,8 @@ def _value_of(draft: LinkDraft, names: MethodNames) -> dict[str, Any]:
     for name in _NUMBERS:
         if text := draft.get(name):
             value[name] = int(text) if text.isascii() and text.isdigit() and len(text) <= 12 else text
-    if draft.get("offers") == "some":
-        value["paymentMethods"] = [names.in_request(method) for method in Method if f"method-{method.value}" in draft]
+    if chosen := [names.in_request(method) for method in Method if f"method-{method.value}" in draft]:
+        value["paymentMethods"] = chosen
     return value
 
 
@@ -149,8 +149,5 @@ def _of_first_step(wrong: Invalid) -> Invalid | None:
     return Invalid(*found) if found else None
 
 
-def _named_as_here(problem: Problem, value: Mapping[str, Any]) -> Problem:
-    if problem.field.partition("[")[0] != "paymentMethods":
-        return problem
-    message = problem.message if value["paymentMethods"] else "Choose at least one way to pay, or all of them."
-    return Problem("paymentMethods", message, problem.rule)
+def _named_as_here(problem: Problem) -> Problem:
+    return Problem(problem.field.partition("[")[0], problem.message, problem.rule)

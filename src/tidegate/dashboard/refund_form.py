@@ -35,6 +35,7 @@ from tidegate.payment.variance import Variance
 from tidegate.refund.model import Subject, fee_to_return
 
 AMOUNT_CHARS_MAX = 20
+_WORDS = {"excess": "The excess", "all": "Everything"}
 # What a refund is refused with; the form is shown again.
 REFUSED = (Invalid, Conflict, InsufficientBalance, RefundExceedsAvailable)
 _AMOUNT = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,4})?")
@@ -118,11 +119,10 @@ def _another(needs: Set[bool], limit: Money) -> str:
 
 def choices_of(subject: Subject, wallet: Money, terms: RefundTerms, role: Role) -> list[RefundChoice]:
     """The right one first."""
-    words = {"excess": "The excess", "all": "All that is left" if subject.refunded.minor else "Everything"}
     return [
         RefundChoice(
             value=value,
-            label=words[value],
+            label="All that is left" if value == "all" and subject.refunded.minor else _WORDS[value],
             amount=money,
             wallet_after=wallet - money + fee_to_return(subject, money).total,
             needs_second=terms.step(role, money) is RefundStep.PROPOSE,
@@ -162,9 +162,10 @@ def _failed(
 
 async def send(shell: DashboardShell, visitor: DashboardVisitor, subject: Subject) -> Html:
     """Raises one of REFUSED."""
-    asked = asked_in(visitor, subject)
 
     async def act(tx: Tx) -> str:
+        # A form that was sent before has changed what is left: it leads to what it made.
+        asked = asked_in(visitor, subject)
         step, made = await approvals.refund(
             tx, asked, role=visitor.membership.role, person_id=visitor.session.member.id, by=visitor.by,
             now=visitor.now,
@@ -193,6 +194,8 @@ def asked_in(visitor: DashboardVisitor, subject: Subject) -> RefundAsked:
             raise Invalid(Problem("amount", f"At most {most} is left to refund; enter no more than that."))
     elif what in choices:
         refunded = choices[what]
+    elif what in _WORDS:
+        raise ChangedElsewhere(f"this {subject.kind} has changed meanwhile; look again and decide anew")
     else:
         raise Invalid(Problem("what", "Choose how much to refund."))
     return RefundAsked(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tidegate.approval import commands as approvals
 from tidegate.approval import store as approval_store
 from tidegate.approval.four_eyes import NO_APPROVAL
-from tidegate.core.errors import Conflict, InsufficientBalance, NotFound, RefundExceedsAvailable
+from tidegate.core.errors import Conflict, InsufficientBalance, Invalid, NotFound, Problem, RefundExceedsAvailable
 from tidegate.core.money import Money
 from tidegate.dashboard import ledger_store, refund_store
 from tidegate.dashboard.audit_words import page_of, who_of
@@ -73,11 +73,12 @@ class RefundPages:
         if query.get("tab") == "approve":
             return await self._approvals(visitor, None)
         status = next((one for one in RefundStatus if one.value == query.get("status")), None)
-        before = query.get("before", "")
-        before_id = number_in(before)
-        is_first = status is None and before_id is None
+        is_wrong = bool(query.get("tab") or (query.get("status") and status is None))
+        wrong = Invalid(Problem("status", "Choose one of the tabs above.")) if is_wrong else None
+        before_id, limit = number_in(query.get("before", "")), 0 if wrong else PAGE + 1
+        is_first = status is None and before_id is None and wrong is None
         async with self.shell.db.connection() as tx:
-            found = await refund_store.list_page(tx, business_id, status, before_id=before_id, limit=PAGE + 1)
+            found = await refund_store.list_page(tx, business_id, status, before_id=before_id, limit=limit)
             waiting = (
                 await approval_store.list_waiting(tx, business_id, now=visitor.now, limit=PAGE) if is_first else []
             )
@@ -86,7 +87,8 @@ class RefundPages:
         return self.shell.page(
             visitor, "refunds.html", title="Refunds", section="Refunds", rows=[row_of(one) for one in found[:PAGE]],
             waiting=[(one.request, waits_for(one.approvers)) for one in waiting], page_of=page_of,
-            older=f"{visitor.path('/refunds')}?{more}before={last}" if last else None, status=200, wanted=status,
+            older=f"{visitor.path('/refunds')}?{more}before={last}" if last else None, wanted=status, wrong=wrong,
+            status=422 if wrong else 200,
         )  # fmt: skip
 
     async def _approvals(self, visitor: DashboardVisitor, wrong: Conflict | None) -> Html:

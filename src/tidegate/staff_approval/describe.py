@@ -110,8 +110,9 @@ async def refund(look: ProposalLook, wanted: OperatorRefund) -> list[ProposalFac
         subject = await refunds.look_at(look.tx, look.business_id, look.subject, rate_lasts=lasts, now=now)
         of = ProposalFact("Of", subject.merchant_reference or subject.reference)
         asked = RefundRequest(reference=look.subject, amount=wanted.amount).amount_in(subject.received.currency)
+        reason = [ProposalFact("Reason, the customer reads it", wanted.reason)] if wanted.reason else []
         if not look.is_undecided:
-            return [of, *([ProposalFact("Amount", asked)] if asked else [])]
+            return [of, *([ProposalFact("Amount", asked)] if asked else []), *reason]
         amount = refund_model.amount_of(subject, asked)
         exchange = refund_model.exchange_of(subject, amount, wanted.rate)
     except Refusal as impossible:
@@ -123,7 +124,8 @@ async def refund(look: ProposalLook, wanted: OperatorRefund) -> list[ProposalFac
         ProposalFact("Received", subject.received),
         ProposalFact("Amount", amount),
     ]
-    return [*facts, ProposalFact("Debited from the wallet", exchange.debited)] if exchange else facts
+    debited = [ProposalFact("Debited from the wallet", exchange.debited)] if exchange else []
+    return [*facts, *debited, *reason]
 
 
 async def quarantined(look: ProposalLook, _: NoArguments) -> list[ProposalFact]:
