@@ -81,6 +81,8 @@ async def test_a_statement_is_uploaded_and_compared(reconciling: Reconciling, in
     explained = await reconciling.explain(page.text, 0)
     assert "1 of 2 lines agree, 0 breaks, 1 explained." in explained.text
     assert "Fee of May" in explained.text
+    # A wrong note is replaced by the same form.
+    assert 'name="break-0"' in explained.text
     # With the same amounts it is no break any more, with others it is one.
     again = await reconciling.upload(line, f"unknown-1,in,9.00,EUR,{day}")
     assert "1 of 2 lines agree, 0 breaks, 1 explained." in again.text

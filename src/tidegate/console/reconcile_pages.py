@@ -103,6 +103,6 @@ class ReconcilePages:
 
 
 def _explainable(made: KeptComparison) -> list[int]:
-    """The places of the first that nothing explains yet."""
-    found = [place for place, one in enumerate(made.findings) if one.kind.is_break and one.explanation is None]
-    return found[:EXPLAINED_AT_ONCE]
+    """Their places: those that nothing explains yet come first, then those whose note may be replaced."""
+    found = [place for place, one in enumerate(made.findings) if one.kind.is_break]
+    return sorted(found, key=lambda place: made.findings[place].explanation is not None)[:EXPLAINED_AT_ONCE]
