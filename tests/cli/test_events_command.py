@@ -233,7 +233,7 @@ async def test_a_time_is_counted_first_and_then_sent_again(
         (["webhook", "add", "ftp://example.com"], "URL must be an absolute http or https address"),
         (["webhook", "add", "http://10.0.0.1/hook"], "URL must not lead into a private network"),
         (["webhook", "add", "http://169.254.169.254/"], "URL must not lead into a private network"),
-        (["webhook", "add", "https://example.com", "--event", "charge.failed"], "events[0] must be one of"),
+        (["webhook", "add", "https://example.com", "--event", "charge.failed"], "--event must be one of"),
         (["webhook", "set", "we_none", "--status", "disabled"], "no webhook endpoint with this id"),
         (["webhook", "set", "we_none"], "Nothing to change"),
         (["webhook", "set", "we_none", "--event", "refund.failed", "--no-events"], "contradict each other"),

@@ -223,4 +223,4 @@ def test_no_template_asks_for_a_package(template: Path) -> None:
 
 
 def test_receipt_and_statement_are_templates() -> None:
-    assert {path.name for path in TEMPLATES} == {"document.typ", "receipt.typ", "statement.typ"}
+    assert {path.name for path in TEMPLATES} == {"document.typ", "poster.typ", "receipt.typ", "statement.typ"}
