@@ -107,6 +107,16 @@ async def test_what_was_paid_with_another_amount_is_found_by_one_word(
     for checkout, paid in ((over, "120.00"), (under, "80.00"), (exact, "100.00")):
         await checkout.transfer(await checkout.account(), paid)
     assert await references(owner, "q=is:unusual") == [under.reference, over.reference]
+    for query in ("q=overpaid", "q=Overpaid", "q=is:overpaid", "q=is:over", "variance=over"):
+        assert await references(owner, query) == [over.reference], query
+    for query in ("q=underpaid", "q=is:underpaid", "variance=under"):
+        assert await references(owner, query) == [under.reference], query
+    page = (await owner.get("/payments?variance=over")).text
+    assert '<option value="over" selected>Overpaid</option><option value="under">Underpaid</option>' in page
+    for query in ("q=is:green", "q=%25%25'"):
+        page = (await owner.client.get(owner.path(f"/payments?{query}"))).text
+        said = re.findall(r'id="problems".*?</div>', page, re.S)
+        assert (len(said), "Q “" in said[0], "“" in said[0]) == (1, False, True), query
     assert await references(owner, f"q=is:unusual+ref:{over.reference}") == [over.reference]
     home = (await owner.get()).text
     assert ("₦20.00 too much" in home, "₦20.00 too little" in home) == (True, True)

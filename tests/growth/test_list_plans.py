@@ -119,7 +119,8 @@ async def test_home_reads_little(grown: tuple[Any, Database, str]) -> None:
     now = NOW + timedelta(minutes=ROWS)
     query = HomeQuery(
         business_id=business_id, bounds=[now - timedelta(days=day) for day in range(14, 0, -1)],
-        today=now - timedelta(hours=12), now=now, newest=6, unusual=5,
+        today=now - timedelta(hours=12), now=now, newest=6, unusual=3,
+        unusual_since=now - timedelta(days=7),
     )  # fmt: skip
     async with database.connection() as tx:
         before = await tx.fetchval(_BLOCKS)
@@ -129,6 +130,35 @@ async def test_home_reads_little(grown: tuple[Any, Database, str]) -> None:
         blocks = (await tx.fetchval(_BLOCKS) - before) / 7
     assert len(found.newest) == 6
     assert sum(found.unpaid.values()) == 73
+    assert blocks < BLOCKS_MAX / 5, blocks
+
+
+async def test_home_counts_what_was_overpaid_among_many_that_were_refunded(grown: tuple[Any, Database, str]) -> None:
+    admin, database, _ = grown
+    new = await merchants.create(database, name="Overpaid", email="o@example.com", mode=Mode.SANDBOX, now=NOW)
+    await admin.execute(_PAYMENTS.replace("'code-'", "'over-'"), new.business.id, 9_000, NOW)
+    # Only the oldest are left.
+    await admin.execute(
+        """
+        UPDATE payment SET variance = 'overpayment', refunded_minor = CASE WHEN id - first <= 150 THEN 0 ELSE 1 END
+          FROM (SELECT min(id) AS first FROM payment WHERE business_id = $1) AS known
+         WHERE business_id = $1 AND status = 'success'
+        """,
+        new.business.id,
+    )
+    await admin.execute("VACUUM ANALYZE payment")
+    now = NOW + timedelta(minutes=9_000)
+    query = HomeQuery(
+        business_id=new.business.id, bounds=[now - timedelta(days=1), now], today=now, now=now, newest=6, unusual=3,
+        unusual_since=now - timedelta(days=7),
+    )  # fmt: skip
+    async with database.connection() as tx:
+        before = await tx.fetchval(_BLOCKS)
+        for _ in range(7):
+            found = await home_store.get_home(tx, query)
+        await tx.fetchval("SELECT pg_stat_force_next_flush()")
+        blocks = (await tx.fetchval(_BLOCKS) - before) / 7
+    assert [(one.number, len(one.newest)) for one in found.unusual] == [(46, 3), (0, 0)]
     assert blocks < BLOCKS_MAX / 5, blocks
 
 

@@ -13,7 +13,7 @@ from tidegate.core.money import CHECKOUT_OFFERS, Currency, Money
 from tidegate.dashboard import chart, equivalent_command, home_store, team_store
 from tidegate.dashboard.chart import DayBar
 from tidegate.dashboard.format import Times, amount, many, percent, weekday
-from tidegate.dashboard.home_store import AttentionFacts, HomeFacts, HomeQuery, TakingsRow
+from tidegate.dashboard.home_store import LOOKED_AT_MAX, AttentionFacts, HomeQuery, TakingsRow, UnusualFacts
 from tidegate.dashboard.payment_page import METHOD_WORDS
 from tidegate.dashboard.payments import payer_of, row_of
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
@@ -23,7 +23,9 @@ from tidegate.payment.variance import Variance
 
 DAYS = 14
 LATEST = 6
-UNUSUAL_MAX = 5
+# Rows of each kind of thing that needs attention; the rest is counted.
+ROWS_MAX = 3
+WEEK = timedelta(days=7)
 # How many ended without money, by currency and method.
 Unpaid = Mapping[tuple[Currency, str], int]
 
@@ -45,6 +47,13 @@ class AttentionItem(NamedTuple):
     more: str
     below: str
     act: str
+
+
+class AttentionGroup(NamedTuple):
+    """Things of one kind: how many, counted up to LOOKED_AT_MAX, and what is shown of them."""
+
+    number: int
+    items: list[AttentionItem]
 
 
 class DayTaken(NamedTuple):
@@ -98,22 +107,25 @@ class Home:
         times, business_id = visitor.times, visitor.business.id
         query = HomeQuery(
             business_id=business_id, bounds=bounds_of(times), today=times.start_of(times.today), now=visitor.now,
-            newest=LATEST, unusual=UNUSUAL_MAX,
+            newest=LATEST, unusual=ROWS_MAX, unusual_since=times.start_of(times.today - WEEK),
         )  # fmt: skip
         async with self.shell.db.connection() as tx:
             facts = await home_store.get_home(tx, query)
             team = await team_store.get_facts(tx, business_id, visitor.session.member.id)
         figures = HomeFigures(times, facts.takings, facts.unpaid)
         main = figures.main
+        groups = [
+            *_asked(visitor, facts.attention), *_unusual(visitor, facts.unusual), *_attention(visitor, facts.attention),
+            *_alone(visitor, team.other_approvers),
+        ]  # fmt: skip
         return self.shell.page(
             visitor, "home.html", title=weekday(times.today), section="Home",
             main=_main(figures, main) if main else None,
             chart=chart.bars(list(_bars(self.shell, visitor, figures.days(main)))) if main else "",
             days=[(weekday(day), money, takings_of(day, main)) for day, money in figures.days(main)] if main else [],
             lines=list(_lines(figures)),
-            trade=team.trade, attention=[
-                *_asked(visitor, facts.attention), *_attention(visitor, facts), *_alone(visitor, team.other_approvers),
-            ],
+            trade=team.trade, attention=[item for group in groups for item in group.items],
+            attention_number=_up_to_max(sum(group.number for group in groups)),
             latest=[row_of(visitor, row) for row in facts.newest], wallets=facts.wallets,
             code=equivalent_command.create_payment(self.shell.site.base_url, next(iter(CHECKOUT_OFFERS))),
         )  # fmt: skip
@@ -192,47 +204,71 @@ def _line(
     )
 
 
-def _attention(visitor: DashboardVisitor, found: HomeFacts) -> Iterator[AttentionItem]:
-    facts = found.attention
-    for row in found.unusual:
-        is_over = row.variance is Variance.OVERPAYMENT
-        gap = amount(Money(abs(row.received_minor - row.expected_minor), row.currency))
-        words = f"{gap} too {'much' if is_over else 'little'}"
-        more = f"{row.reference} · {payer_of(visitor, row.customer_name)}"
-        yield AttentionItem(words, more, f"/payments/{row.pay_code}", "Refund excess" if is_over else "Decide")
-    if facts.open_approvals:
-        yield AttentionItem(
-            many(facts.open_approvals, "refund"), "waiting for a second person", "/refunds?tab=approve", "Review"
-        )
-    if facts.held_inflows:
-        yield AttentionItem(
-            many(facts.held_inflows, "inflow"), "held for a decision", "/inflows?status=pending", "See why"
-        )
-    if facts.returned_inflows:
-        yield AttentionItem(
-            many(facts.returned_inflows, "inflow"), "returned in the last week", "/inflows?status=reversed", "See why"
-        )
-    if facts.failed_refunds:
-        yield AttentionItem(
-            many(facts.failed_refunds, "refund"), "failed in the last week", "/refunds?status=failed", "Open"
-        )
-    for url in facts.failing_endpoints:
-        waiting = f"{many(facts.undelivered, 'event')} {'waits' if facts.undelivered == 1 else 'wait'}"
-        yield AttentionItem("Endpoint failing", f"{url} · {waiting}", "/webhooks?status=pending", "Open")
-
-    for name in facts.ending_keys if visitor.may(Permission.KEYS) else ():
-        yield AttentionItem("API key ends within a week", name.strip(), "/keys", "Roll it")
+def _up_to_max(number: int) -> str:
+    return str(number) if number < LOOKED_AT_MAX else f"{LOOKED_AT_MAX - 1}+"
 
 
-def _asked(visitor: DashboardVisitor, facts: AttentionFacts) -> Iterator[AttentionItem]:
-    for account_id in facts.asked_accounts if visitor.may(Permission.REQUEST_ACCOUNT) else ():
-        yield AttentionItem(
-            "A question about an account", "waiting for your answer", f"/accounts/{account_id}", "Answer"
-        )
+def _many_up_to_max(number: int, one: str) -> str:
+    return many(number, one) if number < LOOKED_AT_MAX else f"{_up_to_max(number)} {one}s"
 
 
-def _alone(visitor: DashboardVisitor, others: int) -> Iterator[AttentionItem]:
+def _group(number: int, items: Sequence[AttentionItem], *, kind: str, below: str) -> Iterator[AttentionGroup]:
+    """A few rows and, where there are more, a way to all."""
+    shown = list(items[:ROWS_MAX])
+    if number > len(shown):
+        left = f"{number - len(shown)}{'+' if number == LOOKED_AT_MAX else ''} more"
+        shown.append(AttentionItem(left, kind, below, f"See all {_up_to_max(number)}"))
+    if number:
+        yield AttentionGroup(number, shown)
+
+
+def _unusual(visitor: DashboardVisitor, found: Sequence[UnusualFacts]) -> Iterator[AttentionGroup]:
+    since = (visitor.times.today - WEEK).isoformat()
+    for facts in found:
+        is_over = facts.variance is Variance.OVERPAYMENT
+        items = []
+        for row in facts.newest:
+            gap = amount(Money(abs(row.received_minor - row.expected_minor), row.currency))
+            words = f"{gap} too {'much' if is_over else 'little'}"
+            more = f"{row.reference} · {payer_of(visitor, row.customer_name)}"
+            act = "Refund excess" if is_over else "Decide"
+            items.append(AttentionItem(words, more, f"/payments/{row.pay_code}", act))
+        wanted = {"variance": "over" if is_over else "under", "status": "success", "from": since}
+        kind = f"{'over' if is_over else 'under'}paid in the last week"
+        yield from _group(facts.number, items, kind=kind, below=f"/payments?{urlencode(wanted)}")
+
+
+def _attention(visitor: DashboardVisitor, facts: AttentionFacts) -> Iterator[AttentionGroup]:
+    for number, one, more, below, act in (
+        (facts.open_approvals, "refund", "waiting for a second person", "/refunds?tab=approve", "Review"),
+        (facts.held_inflows, "inflow", "held for a decision", "/inflows?status=pending", "See why"),
+        (facts.returned_inflows, "inflow", "returned in the last week", "/inflows?status=reversed", "See why"),
+        (facts.failed_refunds, "refund", "failed in the last week", "/refunds?status=failed", "Open"),
+    ):
+        if number:
+            yield AttentionGroup(number, [AttentionItem(_many_up_to_max(number, one), more, below, act)])
+    waiting = f"{_many_up_to_max(facts.undelivered, 'event')} {'waits' if facts.undelivered == 1 else 'wait'}"
+    endpoints = [
+        AttentionItem("Endpoint failing", f"{url} · {waiting}", "/webhooks?status=pending", "Open")
+        for url in facts.failing_endpoints
+    ]
+    yield from _group(len(endpoints), endpoints, kind="endpoints failing", below="/webhooks")
+    keys = [
+        AttentionItem("API key ends within a week", name.strip(), "/keys", "Roll it")
+        for name in (facts.ending_keys if visitor.may(Permission.KEYS) else ())
+    ]
+    yield from _group(len(keys), keys, kind="API keys that end within a week", below="/keys")
+
+
+def _asked(visitor: DashboardVisitor, facts: AttentionFacts) -> Iterator[AttentionGroup]:
+    items = [
+        AttentionItem("A question about an account", "waiting for your answer", f"/accounts/{account_id}", "Answer")
+        for account_id in (facts.asked_accounts if visitor.may(Permission.REQUEST_ACCOUNT) else ())
+    ]
+    yield from _group(len(items), items, kind="questions about accounts", below="/inflows")
+
+
+def _alone(visitor: DashboardVisitor, others: int) -> Iterator[AttentionGroup]:
     if others == 0 and visitor.may(Permission.APPROVE):
-        yield AttentionItem(
-            "No second person can approve refunds", "so refunds have no limit yet", "/team", "Invite one"
-        )
+        words = ("No second person can approve refunds", "so refunds have no limit yet", "/team", "Invite one")
+        yield AttentionGroup(1, [AttentionItem(*words)])

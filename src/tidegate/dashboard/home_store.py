@@ -11,10 +11,11 @@ import msgspec
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Tx
 from tidegate.payment.row import PaymentRow
+from tidegate.payment.variance import Variance
 
 # Journals that are younger may still be joined by one with a smaller number.
 SETTLED_S = 30
-# What needs attention is looked for among so many of the newest of each kind, and within the last week.
+# What needs attention is counted up to so many of each kind, and looked for within the last week.
 LOOKED_AT_MAX = 100
 
 
@@ -26,6 +27,14 @@ class TakingsRow(msgspec.Struct, frozen=True):
     received: Money
     fee: Money
     settled: Money
+
+
+class UnusualFacts(msgspec.Struct, frozen=True):
+    """Paid with too much, or with too little, and not refunded since."""
+
+    variance: Variance
+    number: int
+    newest: list[PaymentRow]
 
 
 class AttentionFacts(msgspec.Struct, frozen=True):
@@ -51,8 +60,7 @@ class HomeFacts(NamedTuple):
     # How many of today ended without money, by currency and method.
     unpaid: dict[tuple[Currency, str], int]
     newest: list[PaymentRow]
-    # Paid with too much or too little, and not refunded since.
-    unusual: list[PaymentRow]
+    unusual: list[UnusualFacts]
     attention: AttentionFacts
     wallets: list[WalletFigure]
 
@@ -66,7 +74,9 @@ class HomeQuery(msgspec.Struct, frozen=True, kw_only=True):
     today: datetime
     now: datetime
     newest: int
+    # Of each kind, and since when.
     unusual: int
+    unusual_since: datetime
 
 
 async def get_home(tx: Tx, query: HomeQuery) -> HomeFacts:
@@ -81,6 +91,7 @@ async def get_home(tx: Tx, query: HomeQuery) -> HomeFacts:
             query.newest,
             query.unusual,
             LOOKED_AT_MAX,
+            query.unusual_since,
         )
     )
     return HomeFacts(
@@ -101,7 +112,7 @@ class _Found(msgspec.Struct, frozen=True):
     takings: list[_Span]
     unpaid: list[tuple[Currency, str, int]]
     newest: list[PaymentRow]
-    unusual: list[PaymentRow]
+    unusual: list[UnusualFacts]
     attention: AttentionFacts
     wallets: list[tuple[Currency, int, int]]
 
@@ -119,20 +130,23 @@ _HOME = """
         'newest', (SELECT coalesce(json_agg(row ORDER BY id DESC), '[]')
                      FROM (SELECT payment_row(payment) AS row, id FROM payment
                             WHERE business_id = $1 ORDER BY id DESC LIMIT $5) AS newest),
-        'unusual', (SELECT coalesce(json_agg(row ORDER BY id DESC), '[]')
-                      FROM (SELECT row, id
-                              FROM (SELECT payment_row(payment) AS row, id, status, refunded_minor FROM payment
-                                     WHERE business_id = $1 AND variance IS NOT NULL
-                                       AND created_at >= $4::timestamptz - interval '7 days'
-                                     ORDER BY created_at DESC LIMIT $7) AS recent
-                             WHERE status = 'success' AND refunded_minor = 0 ORDER BY id DESC LIMIT $6) AS unusual),
+        'unusual', (SELECT json_agg(json_build_object('variance', kind, 'number', number, 'newest', newest))
+                      FROM unnest('{overpayment,underpayment}'::text[]) AS kind, LATERAL (
+                           SELECT count(*) AS number,
+                                  coalesce(json_agg(row ORDER BY place) FILTER (WHERE row IS NOT NULL), '[]') AS newest
+                             FROM (SELECT place, CASE WHEN place <= $6 THEN payment_row(payment) END AS row
+                                     FROM (SELECT payment, row_number() OVER (ORDER BY created_at DESC) AS place
+                                             FROM payment
+                                            WHERE business_id = $1 AND variance = kind AND created_at >= $8
+                                              AND variance IS NOT NULL AND status = 'success' AND refunded_minor = 0
+                                            ORDER BY created_at DESC LIMIT $7) AS recent) AS placed) AS counted),
         'wallets', (SELECT coalesce(json_agg(json_build_array(currency, balance_minor, locked_minor)
                            ORDER BY currency), '[]') FROM wallet WHERE business_id = $1),
         'attention', json_build_object(
             'asked_accounts', ARRAY(SELECT asked.account_id FROM account_question AS asked
                   JOIN virtual_account AS account
                     ON account.business_id = $1 AND account.id = asked.account_id AND account.status = 'pending'
-                WHERE asked.business_id = $1 AND asked.answer IS NULL AND asked.taken_back_at IS NULL LIMIT 5),
+                WHERE asked.business_id = $1 AND asked.answer IS NULL AND asked.taken_back_at IS NULL LIMIT $7),
             'held_inflows', (SELECT count(*) FROM (
                 SELECT FROM collection WHERE business_id = $1 AND status = 'pending' LIMIT $7) AS held),
             'returned_inflows', (SELECT count(*) FROM (
@@ -142,18 +156,19 @@ _HOME = """
             'failed_refunds', (SELECT count(*) FROM (
                 SELECT completed_at FROM refund WHERE business_id = $1 AND status = 'failed'
                  ORDER BY id DESC LIMIT $7) AS failed WHERE completed_at > $4::timestamptz - interval '7 days'),
-            'open_approvals', (SELECT count(*) FROM approval
-                WHERE business_id = $1 AND realm = 'dashboard' AND status = 'open' AND expires_at > $4),
+            'open_approvals', (SELECT count(*) FROM (
+                SELECT FROM approval WHERE business_id = $1 AND realm = 'dashboard' AND status = 'open'
+                   AND expires_at > $4 LIMIT $7) AS open),
             'failing_endpoints', ARRAY(SELECT url FROM endpoint_state JOIN webhook_endpoint AS endpoint
                     ON endpoint.business_id = $1 AND endpoint.id = endpoint_state.endpoint_id
                 WHERE endpoint_state.business_id = $1 AND failing_since IS NOT NULL
-                  AND endpoint.deleted_at IS NULL AND endpoint.status = 'enabled' LIMIT 5),
+                  AND endpoint.deleted_at IS NULL AND endpoint.status = 'enabled' LIMIT $7),
             'undelivered', (SELECT count(*) FROM (
                 SELECT failures FROM webhook_delivery WHERE business_id = $1 AND status = 'pending'
                  ORDER BY id LIMIT $7) AS waiting WHERE failures > 0),
             'ending_keys', ARRAY(SELECT coalesce(name, '') || ' ··' || last_four FROM credential
                 WHERE business_id = $1 AND revoked_at IS NULL AND expires_at > $4
-                  AND expires_at < $4::timestamptz + interval '7 days' ORDER BY expires_at LIMIT 5)))
+                  AND expires_at < $4::timestamptz + interval '7 days' ORDER BY expires_at LIMIT $7)))
 """
 
 

@@ -95,6 +95,7 @@ class PaymentPages:
             drops=search_box.drops(query), works=search_box.WORKS,
             older=self.shell.site.url(f"{visitor.path('/payments')}?{older}") if older else None,
             is_first=before is None, methods=METHOD_WORDS, currencies=list(CHECKOUT_OFFERS),
+            variances=search_box.VARIANCE_WORDS,
             statuses=[(status.value, word) for status, (word, _) in STATUS_WORDS.items()],
             code=equivalent_command.list_payments(self.shell.site.base_url, wanted, self.names),
             create_code=equivalent_command.create_payment(self.shell.site.base_url, next(iter(CHECKOUT_OFFERS))),

@@ -26,7 +26,11 @@ _AMOUNT = re.compile(r"([<>]?)([0-9]{1,12}(?:\.[0-9]{1,2})?)")
 _NAME = re.compile(r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f .'’-]){0,99}")
 _LINK = re.compile(r"[A-Za-z0-9_]{1,40}")
 _OPERATOR = re.compile(r"(email|ref|name|amount|status|is):(.*)")
-_IS = {"over": Variance.OVERPAYMENT, "under": Variance.UNDERPAYMENT}
+_VARIANCES = {"over": Variance.OVERPAYMENT, "under": Variance.UNDERPAYMENT}
+VARIANCE_WORDS = {"over": "Overpaid", "under": "Underpaid"}
+# The words of the page filter when they are typed, too, with is: and without.
+_TYPED = {word.lower(): _VARIANCES[value] for value, word in VARIANCE_WORDS.items()}
+_IS = _VARIANCES | _TYPED
 # What each operator takes, as the page says it.
 WORKS = {
     "email": "an address, such as email:ada@example.com",
@@ -34,9 +38,9 @@ WORKS = {
     "name": "the beginning of a name, such as name:Ada",
     "amount": "a number, such as amount:5000, amount:>5000 or amount:<99.50",
     "status": "one of initiated, pending, processing, paid, failed, expired",
-    "is": "unusual, over or under",
+    "is": "unusual, overpaid or underpaid",
 }
-HINT = "Search for an e-mail address, a reference, a name, >5000, status:failed, is:unusual, is:over or is:under."
+HINT = "Search for an e-mail address, a reference, a name, >5000, status:failed, is:unusual, overpaid or underpaid."
 
 
 def filter_in(query: Mapping[str, str], times: Times) -> PaymentFilter:
@@ -68,6 +72,8 @@ def _read(typed: str, found: dict[str, Any]) -> None:
             _read_operator(operator[1], operator[2], found)
         elif _EMAIL.fullmatch(word):
             found["email"] = word.lower()
+        elif word.lower() in _TYPED:
+            found["variance"] = _TYPED[word.lower()]
         elif word[0] in "<>":
             _read_operator("amount", word, found)
         else:
@@ -84,7 +90,7 @@ def _read_text(text: str, found: dict[str, Any]) -> None:
     elif _REFERENCE.fullmatch(text):
         found["reference_prefix"] = text
     else:
-        raise Invalid(Problem("q", f"“{text[:40]}” is neither a reference nor a name. {HINT}"))
+        raise Invalid(Problem("q", f"No reference and no name is like “{text[:40]}”. {HINT}"))
 
 
 def _read_operator(name: str, value: str, found: dict[str, Any]) -> None:
@@ -103,7 +109,8 @@ def _read_operator(name: str, value: str, found: dict[str, Any]) -> None:
     elif name == "amount" and (amount := _AMOUNT.fullmatch(value)):
         _read_amount(amount[1], Decimal(amount[2]), found)
     else:
-        raise Invalid(Problem("q", f"“{name}:{value[:40]}” is not understood: after {name}: stands {WORKS[name]}."))
+        typed = f"{name}:{value[:40]}"
+        raise Invalid(Problem("q", f"The search does not take “{typed}”: after {name}: stands {WORKS[name]}."))
 
 
 def _read_amount(sign: str, major: Decimal, found: dict[str, Any]) -> None:
@@ -117,7 +124,7 @@ _STATUSES = {status.value: status for status in PaymentStatus} | {"paid": Paymen
 # What is chosen from a list: the field of the filter, and its values.
 _CHOICES: dict[str, tuple[str, Mapping[str, object]]] = {
     "status": ("status", _STATUSES),
-    "variance": ("variance", _IS),
+    "variance": ("variance", _VARIANCES),
     "method": ("method", {method.value: method for method in Method}),
     "currency": ("currency", {currency.value: currency for currency in CHECKOUT_OFFERS}),
 }
