@@ -85,7 +85,7 @@ async def test_an_unknown_account_is_said_in_a_sentence(operator: Operator, shop
     assert "no virtual account has this id" in await operator.refused("account", "reinstate", account_id)
 
 
-@pytest.mark.parametrize("reason", ["", "  ", "a\x07b", "a\x07b", "x" * 501, "4111 1111 1111 1111"])
+@pytest.mark.parametrize("reason", ["", "  ", "a\x07b", "x" * 501, "4111 1111 1111 1111"])
 async def test_a_reason_is_a_line_that_the_merchant_may_see(operator: Operator, shop: Shop, reason: str) -> None:
     assert "✗ --reason " in await operator.refused("account", "close", "0" * 24, "--reason", reason)
 
