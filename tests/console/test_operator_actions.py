@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +139,8 @@ async def test_the_page_of_a_refund_shows_its_way_and_ends_it(
     at = f"/stuck/refund/{business}/{reference}"
     assert f'href="/console{at}"' in (await operator.get("/stuck")).text
     page = (await operator.get(at)).text
+    assert re.search("<dt>Asked for by</dt><dd>API key .*</dd>", page)
+    assert "<dt>Approved by</dt><dd>not needed</dd>" in page
     for words in ("On its way", "the rail said nothing", "refund started", "Ask now",
                   f'href="/console/held/{arrived["reference"]}"', f'href="/console/merchants/{business}"'):  # fmt: skip
         assert words in page, words

@@ -416,6 +416,11 @@ async def test_an_inflow_that_was_converted_is_refunded_at_the_rate_that_was_cho
     assert (await decide(approver, await open_approval(approver))).status_code == 303
     assert before - await inflows.wallet("USD") == 44_00
     assert await admin.fetchval("SELECT rate_chosen FROM refund") == "credit"
+    page = (
+        await operator.get(f"/stuck/refund/{business_id}/{await admin.fetchval('SELECT reference FROM refund')}")
+    ).text
+    assert "<dt>Asked for by</dt><dd>Ifeoma Nwosu</dd>" in page
+    assert "<dt>Approved by</dt><dd>Kofi Mensah</dd>" in page
 
 
 async def test_a_merchant_is_created_by_one_and_its_owner_invited_by_two(

@@ -70,6 +70,15 @@ async def test_the_list_is_filtered_by_what_is_typed_and_chosen(owner: SignedInP
         assert await references(owner, query) == found, query
 
 
+@pytest.mark.parametrize(
+    "days", ["from=2026-13-01", "to=2026-11-16x", "from=2026-11-16&to=2026-11-15", "from=0001-01-01"]
+)
+async def test_days_that_are_none_list_nothing(owner: SignedInPerson, shop: Shop, days: str) -> None:
+    await create(shop, reference="ORDER-1")
+    page = (await owner.get(f"/payments?{days}", status=422)).text
+    assert "ORDER-1" not in page
+
+
 async def test_a_page_stays_the_same_while_new_payments_come(
     people: People, owner: SignedInPerson, shop: Shop, admin: Any
 ) -> None:

@@ -122,8 +122,11 @@ async def test_a_statement_by_kind_has_the_lines_of_that_kind(owner: SignedInPer
     answer = await owner.get("/wallets/NGN/statement.csv?kind=refunds")
     assert len(list(csv.DictReader(io.StringIO(answer.text)))) == 2
     assert 'filename="statement-NGN-refunds.csv"' in answer.headers["content-disposition"]
-    for below in ("/wallets/NGN", "/wallets/NGN/statement.csv"):
-        await owner.get(f"{below}?kind=x", status=422)
+    for query in ("kind=x", "from=2026-13-01", "from=2026-11-16x", "from=2026-11-16&to=2026-11-15"):
+        for below in ("", "/statement.csv", "/statement.pdf"):
+            await owner.get(f"/wallets/NGN{below}?{query}", status=422)
+    # It would be another statement than the one on the screen.
+    await owner.get("/wallets/NGN/statement.pdf?kind=refunds", status=422)
     assert 'id="w-kind"' in (await owner.get("/wallets/NGN?kind=x", status=422)).text
     async with db.connection() as tx:
         books = await proof_store.get_books(tx, shop.business_id, lines_max=10)

@@ -13,8 +13,9 @@ from build import Checkout, Shop
 from checkout.paying import card
 from conftest import MakeCheckout
 from dashboard.people import People, SignedInPerson
+from tidegate.approval.model import WaitingRequest
 from tidegate.audit.model import OPERATOR, staff
-from tidegate.dashboard.refunds import waits_for
+from tidegate.dashboard.refunds import waiting_words
 from tidegate.infra.db import Database
 from tidegate.member.permission import Role
 from tidegate.refund import commands
@@ -78,7 +79,7 @@ async def test_what_waits_says_for_whom_and_what_was_approved_says_by_whom(
     assert await rows_of(support) == [("Sade Ojo", "waits for Ada Obi or Tunde Bello")]
     # A list by status has refunds alone.
     assert await rows_of(support, "/refunds?status=failed") == []
-    assert "waits for Ada Obi or Tunde Bello until" in (await support.get("/refunds?tab=approve")).text
+    assert "waits for Ada Obi or Tunde Bello, until" in (await support.get("/refunds?tab=approve")).text
     number = await people.admin.fetchval("SELECT id FROM approval")
     done = await finance.send(f"/approvals/{number}/approve", at="/refunds?tab=approve")
     assert await rows_of(support) == [("Sade Ojo", "Tunde Bello")]
@@ -99,13 +100,31 @@ async def test_another_business_has_none_of_it(people: People, shop: Shop, paid:
     ("names", "words"),
     [
         ([], "nobody else may approve it; invite one"),
-        (["Ada"], "Ada"),
-        (["Ada", "Bola", "Chi"], "Ada, Bola or Chi"),
-        (["Ada", "Bola", "Chi", "Dele"], "Ada, Bola or 2 others"),
+        (["Ada"], "waits for Ada"),
+        (["Ada", "Bola", "Chi"], "waits for Ada, Bola or Chi"),
+        (["Ada", "Bola", "Chi", "Dele"], "waits for Ada, Bola or 2 others"),
     ],
 )
 def test_those_who_may_approve_are_named_or_counted(names: list[str], words: str) -> None:
-    assert waits_for(names) == words
+    # Of the request itself the words have nothing.
+    request: Any = None
+    assert waiting_words(WaitingRequest(request, tuple(names), "ORDER-1", False)) == words
+
+
+async def test_a_request_that_can_no_longer_be_approved_says_so(people: People, shop: Shop, paid: Checkout) -> None:
+    support = await people.person(shop, Role.SUPPORT, name="Sade Ojo")
+    owner = await people.person(shop, Role.OWNER, name="Ada Obi")
+    at = f"/payments/{paid.pay_code}"
+    await support.send(f"{at}/refund", at=at, what="part", amount="5")
+    page = (await owner.get("/refunds?tab=approve")).text
+    # By the reference that the merchant gave it.
+    assert f">{paid.reference}</a>" in page
+    assert '/approve"' in page
+    await owner.send(f"{at}/refund", at=at, what="part", amount="1")
+    assert ("Sade Ojo", "has changed since; decline it and ask anew") in await rows_of(owner)
+    page = (await owner.get("/refunds?tab=approve")).text
+    assert '/approve"' not in page
+    assert '/decline"' in page
 
 
 @pytest.mark.parametrize("query", ["status=x", "tab=x", "tab=x&status=failed"])

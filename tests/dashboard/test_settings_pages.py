@@ -35,6 +35,7 @@ async def test_another_policy_is_tried_on_what_really_arrived(
     assert "Now paid with ₦12,000.00; then paid with ₦10,000.00, ₦2,000.00 sent back." in page
     assert before == await admin.fetchval("SELECT variance_policy FROM business WHERE id = $1", shop.business_id)
     assert "would have ended" not in (await owner.get(f"/settings?rehearse={before}")).text
+    await owner.get("/settings?rehearse=x", status=422)
 
 
 def picture(side_px: int, kind: str = "PNG") -> bytes:

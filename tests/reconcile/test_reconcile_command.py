@@ -129,7 +129,9 @@ async def test_a_break_that_was_explained_is_none_while_its_amounts_stay(
     file, its_id = write(tmp_path / "s.csv", rows), sale["transactionId"]
     code, said = await run(database_url, file, "--explain", "no-such", "--note", "Rounded")
     assert (code, "no-such" in said) == (2, True)
-    assert (await run(database_url, file, "--explain", its_id))[0] == 2
+    for half in (("--explain", its_id), ("--note", "Rounded")):
+        code, said = await run(database_url, file, *half)
+        assert (code, "--explain and --note together" in said) == (2, True), said
     assert (await run(database_url, file))[0] == 1
     code, said = await run(database_url, file, "--explain", its_id, "--note", "Rounded by the rail")
     assert (code, "0 breaks, 1 explained" in said) == (0, True), said

@@ -96,10 +96,15 @@ class ApprovalRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WaitingRequest(NamedTuple):
-    """Of a merchant's people, with the names of those who may approve it."""
+    """Of a merchant's people."""
 
     request: ApprovalRequest
+    # Names of those who may approve it.
     approvers: tuple[str, ...]
+    # The merchant's own reference of the payment, or that of the inflow.
+    reference: str
+    # The payment or inflow has changed since: it can only be declined.
+    is_outdated: bool
 
 
 def default_limit(currency: Currency) -> Money:

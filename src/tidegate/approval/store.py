@@ -73,14 +73,21 @@ async def list_waiting(tx: Tx, business_id: str, *, now: datetime, limit: int) -
                ARRAY(SELECT other.name FROM membership JOIN person AS other ON other.id = membership.person_id
                       WHERE membership.business_id = $1 AND membership.person_id <> approval.asked_by
                         AND membership.role IN ('owner', 'admin', 'finance')
-                      ORDER BY other.name) AS approvers
+                      ORDER BY other.name) AS approvers,
+               coalesce(payment.reference, subject) AS reference,
+               subject_version IS DISTINCT FROM coalesce(payment.version, collection.version) AS is_outdated
           FROM approval JOIN person AS asker ON asker.id = asked_by
-         WHERE approval.business_id = $1 AND realm = 'dashboard' AND approval.status = 'open' AND expires_at > $2
+          LEFT JOIN payment ON payment.business_id = $1 AND payment.pay_code = subject
+          LEFT JOIN collection ON collection.business_id = $1 AND collection.reference = subject
+         WHERE approval.business_id = $1 AND realm = 'dashboard' AND approval.status = 'open'
+           AND approval.expires_at > $2
          ORDER BY approval.id DESC LIMIT $3
         """,
         business_id, now, limit,
     )  # fmt: skip
-    return [WaitingRequest(_approval(row), tuple(row["approvers"])) for row in rows]
+    return [
+        WaitingRequest(_approval(row), tuple(row["approvers"]), row["reference"], row["is_outdated"]) for row in rows
+    ]
 
 
 async def list_decided(tx: Tx, business_id: str, *, now: datetime, limit: int) -> list[ApprovalRequest]:

@@ -97,10 +97,12 @@ def reconcile(as_json: bool, show: int, explained: tuple[str, ...], note: str | 
 
     Exits with 0 when they agree or each difference is explained, 1 when they differ, 2 when they could not be compared.
     """
+    if bool(explained) != (note is not None):
+        raise click.UsageError("Give --explain and --note together: which difference, and why.")
     try:
         made = _compare(**asked)
-        if explained or note:
-            made = _explained(made, explained, note or "")
+        if note is not None:
+            made = _explained(made, explained, note)
     except SystemExit:
         raise SystemExit(NOT_COMPARED) from None  # The reason is already printed.
     if as_json:

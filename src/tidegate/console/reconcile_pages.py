@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import Invalid, NotFound, Problem, Refusal
-from tidegate.dashboard.day_period import days_in
+from tidegate.dashboard.list_filter import days_in
 from tidegate.dashboard.paging import number_in
 from tidegate.infra.page.response import Html
 from tidegate.rail.deps import PaymentDeps

@@ -11,7 +11,7 @@ from tidegate.core.errors import Invalid, Problem
 from tidegate.dashboard import audit_store
 from tidegate.dashboard.audit_store import AuditFilter, NamedPerson
 from tidegate.dashboard.audit_words import ACTIONS, GROUPS, AuditLine, line_of, people_in
-from tidegate.dashboard.day_period import period_in
+from tidegate.dashboard.list_filter import CHOOSE, checked_period
 from tidegate.dashboard.paging import number_in
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.http import csv_text
@@ -93,13 +93,7 @@ def _own(visitor: DashboardVisitor) -> str | None:
 def filter_in(visitor: DashboardVisitor) -> AuditFilter:
     query = visitor.request.query
     who, what = query.get("who", ""), query.get("what", "")
-    problems = []
-    if who and who not in OTHERS and not _PERSON.fullmatch(who):
-        problems.append(Problem("who", "Choose one of the list."))
-    if what and what not in GROUPS:
-        problems.append(Problem("what", "Choose one of the list."))
-    if problems:
-        raise Invalid(*problems)
-    days = period_in(query, visitor.times)
+    is_nobody = who and who not in OTHERS and not _PERSON.fullmatch(who)
+    days = checked_period(query, visitor.times, {"what": GROUPS}, [Problem("who", CHOOSE)] if is_nobody else [])
     actions = tuple(name for name in ACTIONS if name.startswith(GROUPS[what][1])) if what else ()
     return AuditFilter(actor=_own(visitor) or who or None, actions=actions, start=days.start, end=days.end)

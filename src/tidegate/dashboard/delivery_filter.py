@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidegate.core.errors import Invalid, Problem
-from tidegate.dashboard.day_period import DayPeriod, period_in
+from tidegate.core.errors import Problem
+from tidegate.dashboard.list_filter import checked_period
 from tidegate.dashboard.shell import DashboardVisitor
 from tidegate.webhook.field import delivery_id_in
 from tidegate.webhook.log_store import DeliveryFilter, first_id_of
@@ -36,23 +36,12 @@ def choices_of(endpoints: Sequence[Endpoint]) -> dict[str, list[tuple[str, str]]
 
 
 def filter_in(visitor: DashboardVisitor, endpoints: Sequence[Endpoint]) -> DeliveryFilter:
-    """Raises Invalid, with every filter that is none: it is never ignored."""
     query = visitor.request.query
-    problems = [
-        Problem(name, "Choose one of the list.")
-        for name, choices in choices_of(endpoints).items()
-        if query.get(name) and query[name] not in dict(choices)
-    ]
-    reference = query.get("reference", "").strip()
+    reference, problems = query.get("reference", "").strip(), []
     if len(reference) > REFERENCE_CHARS_MAX:
         problems.append(Problem("reference", f"Enter at most {REFERENCE_CHARS_MAX} characters."))
-    days = DayPeriod(None, None)
-    try:
-        days = period_in(query, visitor.times)
-    except Invalid as wrong:
-        problems += wrong.problems
-    if problems:
-        raise Invalid(*problems)
+    choices = {name: dict(listed) for name, listed in choices_of(endpoints).items()}
+    days = checked_period(query, visitor.times, choices, problems)
     before = delivery_id_in(query["before"]) if query.get("before") else None
     end = first_id_of(days.end) if days.end else None
     return DeliveryFilter(

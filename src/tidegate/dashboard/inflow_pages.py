@@ -21,7 +21,7 @@ from tidegate.core.errors import Invalid, NotFound, Problem, Refusal
 from tidegate.core.money import Currency, Money
 from tidegate.dashboard import inflow_store, refund_form
 from tidegate.dashboard.audit_words import line_of
-from tidegate.dashboard.day_period import DayPeriod, period_in
+from tidegate.dashboard.list_filter import CHOOSE, checked_period
 from tidegate.dashboard.paging import number_in
 from tidegate.dashboard.payments import NOTHING_HERE, payer_of
 from tidegate.dashboard.refund_form import REFUSED, status_of_refusal
@@ -181,26 +181,17 @@ def why_of(inflow: Collection) -> str:
 
 
 def filter_in(visitor: DashboardVisitor) -> CollectionFilter:
-    """Raises Invalid: a filter is never ignored."""
     query = visitor.request.query
     status, account, currency = query.get("status", ""), query.get("account", ""), query.get("currency", "")
     verdict = query.get("verdict", "")
-    problems = []
-    if status and status not in {one.value for one in CollectionStatus}:
-        problems.append(Problem("status", "Choose one of the list."))
-    if account and not ACCOUNT_ID.fullmatch(account):
-        problems.append(Problem("account", "Choose one of the list."))
-    if currency and currency not in Currency.__members__:
-        problems.append(Problem("currency", "Choose one of the list."))
-    if verdict and verdict not in {one.value for one in NameVerdict}:
-        problems.append(Problem("verdict", "Choose one of the list."))
-    days = DayPeriod(None, None)
-    try:
-        days = period_in(query, visitor.times)
-    except Invalid as wrong:
-        problems += wrong.problems
-    if problems:
-        raise Invalid(*problems)
+    choices = {
+        "status": {one.value for one in CollectionStatus},
+        "currency": Currency.__members__,
+        "verdict": {one.value for one in NameVerdict},
+    }
+    # There may be more accounts than the list shows.
+    wrong = [Problem("account", CHOOSE)] if account and not ACCOUNT_ID.fullmatch(account) else []
+    days = checked_period(query, visitor.times, choices, wrong)
     return CollectionFilter(
         account_id=account or None,
         destination_currency=Currency(currency) if currency else None,

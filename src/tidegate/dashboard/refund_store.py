@@ -17,6 +17,8 @@ class RefundOrigin(NamedTuple):
     key_name: str | None
     # Of the person of the business who approved it.
     approved_by: str | None
+    # As the audit trail has it, where the staff began it: who proposed what `actor` approved.
+    proposed_by: str | None
 
 
 class ListedRefund(NamedTuple):
@@ -39,14 +41,14 @@ async def find(tx: Tx, business_id: str, reference: str) -> ListedRefund | None:
 
 # Who began and who approved a refund is read where nobody can change it: in the audit trail.
 _PAGE = """
-    SELECT refund, payment, collection, started.actor, approved.actor IS NOT NULL AS is_approved,
+    SELECT refund, payment, collection, started.actor, started.proposed_by, approved.actor IS NOT NULL AS is_approved,
            coalesce(actor_key.name, '…' || actor_key.last_four) AS key_name,
            asker.name AS asked_by, approver.name AS approved_by
       FROM refund
       LEFT JOIN payment ON payment.business_id = $1 AND payment.id = refund.payment_id
       LEFT JOIN collection ON collection.business_id = $1 AND collection.id = refund.collection_id
       LEFT JOIN LATERAL (
-            SELECT actor FROM audit
+            SELECT actor, details ->> 'proposedBy' AS proposed_by FROM audit
              WHERE audit.business_id = $1 AND audit.subject = refund.reference AND audit.action = 'refund.started'
              ORDER BY audit.id LIMIT 1) AS started ON true
       LEFT JOIN LATERAL (
@@ -64,4 +66,5 @@ _PAGE = """
 
 def _listed(row: Row) -> ListedRefund:
     approved_by = (row["approved_by"] or "a former member") if row["is_approved"] else None
-    return ListedRefund(view_of(row), RefundOrigin(row["actor"], row["asked_by"], row["key_name"], approved_by))
+    origin = RefundOrigin(row["actor"], row["asked_by"], row["key_name"], approved_by, row["proposed_by"])
+    return ListedRefund(view_of(row), origin)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from tidegate.approval import commands as approvals
 from tidegate.approval import store as approval_store
 from tidegate.approval.four_eyes import NO_APPROVAL
+from tidegate.approval.model import WaitingRequest
 from tidegate.core.errors import Conflict, InsufficientBalance, Invalid, NotFound, Problem, RefundExceedsAvailable
 from tidegate.core.money import Money
 from tidegate.dashboard import ledger_store, refund_store
@@ -54,10 +55,14 @@ def row_of(listed: ListedRefund) -> RefundRow:
     return RefundRow(view, word, tint, asked_by, approval)
 
 
-def waits_for(names: Sequence[str]) -> str:
+def waiting_words(one: WaitingRequest) -> str:
+    if one.is_outdated:
+        return "has changed since; decline it and ask anew"
+    return f"waits for {_either(one.approvers)}" if one.approvers else "nobody else may approve it; invite one"
+
+
+def _either(names: Sequence[str]) -> str:
     """Ada Obi, Tunde Bello or 2 others."""
-    if not names:
-        return "nobody else may approve it; invite one"
     shown = list(names if len(names) <= NAMES_MAX + 1 else names[:NAMES_MAX])
     more = len(names) - len(shown)
     last = f"{more} others" if more else shown.pop()
@@ -86,7 +91,7 @@ class RefundPages:
         last = found[PAGE - 1].view.refund.id if len(found) > PAGE else None
         return self.shell.page(
             visitor, "refunds.html", title="Refunds", section="Refunds", rows=[row_of(one) for one in found[:PAGE]],
-            waiting=[(one.request, waits_for(one.approvers)) for one in waiting], page_of=page_of,
+            waiting=[(one, waiting_words(one)) for one in waiting], page_of=page_of,
             older=f"{visitor.path('/refunds')}?{more}before={last}" if last else None, wanted=status, wrong=wrong,
             status=422 if wrong else 200,
         )  # fmt: skip
@@ -97,7 +102,7 @@ class RefundPages:
             decided = await approval_store.list_decided(tx, visitor.business.id, now=visitor.now, limit=PAGE)
         return self.shell.page(
             visitor, "approvals.html", title="To approve", section="Refunds", wrong=wrong,
-            status=409 if wrong else 200, waiting=[(one.request, waits_for(one.approvers)) for one in waiting],
+            status=409 if wrong else 200, waiting=[(one, waiting_words(one)) for one in waiting],
             decided=decided, page_of=page_of,
         )  # fmt: skip
 

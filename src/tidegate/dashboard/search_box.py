@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any, TypeVar
 from urllib.parse import urlencode
@@ -13,6 +12,7 @@ from tidegate.core.errors import Invalid, Problem
 from tidegate.core.method import Method
 from tidegate.core.money import CHECKOUT_OFFERS
 from tidegate.dashboard.format import Times
+from tidegate.dashboard.list_filter import checked_period
 from tidegate.payment.list_store import PaymentFilter
 from tidegate.payment.model import PaymentStatus
 from tidegate.payment.variance import Variance
@@ -53,10 +53,7 @@ def filter_in(query: Mapping[str, str], times: Times) -> PaymentFilter:
         if not _LINK.fullmatch(text):
             raise Invalid(Problem("link", "Choose a payment link of this business."))
         found["link_id"] = text
-    if text := query.get("from", ""):
-        found["start"] = times.start_of(day_in(text, "from"))
-    if text := query.get("to", ""):
-        found["end"] = times.start_of(day_in(text, "to") + timedelta(days=1))
+    found |= checked_period(query, times, {})._asdict()
     typed = query.get("q", "").strip()
     if len(typed) > TEXT_CHARS_MAX:
         raise Invalid(Problem("q", f"Enter at most {TEXT_CHARS_MAX} characters."))
@@ -135,17 +132,6 @@ def _one_of(text: str, known: Mapping[str, T], field: str) -> T:
     if text not in known:
         raise Invalid(Problem(field, f"Choose one of {', '.join(known)}."))
     return known[text]
-
-
-def day_in(text: str, field: str) -> date:
-    try:
-        day = date.fromisoformat(text[:10])
-    except ValueError:
-        day = date.min
-    # Other years have days that no clock of the world has.
-    if not 2000 <= day.year <= 2999:
-        raise Invalid(Problem(field, "Enter a day such as 2026-11-16."))
-    return day
 
 
 def kept_in(query: Mapping[str, str]) -> dict[str, str]:

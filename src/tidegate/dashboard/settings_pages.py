@@ -47,7 +47,11 @@ class SettingsPages:
     shell: DashboardShell
 
     async def show(self, visitor: DashboardVisitor) -> Html:
-        return await self._page(visitor)
+        wanted = visitor.request.query.get("rehearse")
+        wrong = (
+            Invalid(Problem("rehearse", "Choose one of the policies.")) if wanted and wanted not in POLICIES else None
+        )
+        return await self._page(visitor, wrong)
 
     async def _page(self, visitor: DashboardVisitor, wrong: Refusal | None = None) -> Html:
         wanted = visitor.request.query.get("rehearse", "")

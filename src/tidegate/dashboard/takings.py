@@ -11,9 +11,9 @@ from tidegate.dashboard import home_store
 from tidegate.dashboard.format import weekday
 from tidegate.dashboard.home import takings_of
 from tidegate.dashboard.home_store import TakingsQuery
+from tidegate.dashboard.list_filter import day_in
 from tidegate.dashboard.paging import number_in
 from tidegate.dashboard.payment_page import METHOD_WORDS
-from tidegate.dashboard.search_box import day_in
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.page.response import Html
 from tidegate.member.permission import Permission

@@ -12,7 +12,7 @@ from tidegate.core.errors import Invalid, NotFound, Problem
 from tidegate.core.money import Currency, Money
 from tidegate.core.public_id import PublicIds
 from tidegate.dashboard import wallet_store
-from tidegate.dashboard.day_period import DayPeriod, period_in
+from tidegate.dashboard.list_filter import DayPeriod, checked_period
 from tidegate.dashboard.paging import number_in
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.http import csv_text
@@ -113,7 +113,10 @@ class WalletPages:
             yield b"".join(csv_text.row(wire.csv_row(line, self.public_ids)) for line in lines if line.kind in kinds)
 
     async def print(self, visitor: DashboardVisitor) -> File:
-        period = await self._period(visitor, period_in(visitor.request.query, visitor.times))
+        if visitor.request.query.get("kind"):
+            raise Invalid(Problem("kind", "The PDF has lines of every kind; download the CSV file for one of them."))
+        days, _ = filter_in(visitor)
+        period = await self._period(visitor, days)
         async with self.press:
             body = await wallets.print_statement(
                 self.shell.db, visitor.business, period, mode=self.shell.mode, now=visitor.now
@@ -151,19 +154,9 @@ class WalletPages:
 
 
 def filter_in(visitor: DashboardVisitor) -> tuple[DayPeriod, tuple[JournalKind, ...] | None]:
-    """Raises Invalid: a filter is never ignored."""
     query = visitor.request.query
-    problems: list[Problem] = []
-    days = DayPeriod(None, None)
     kind = query.get("kind", "")
-    if kind and kind not in LINE_KINDS:
-        problems.append(Problem("kind", "Choose one of the list."))
-    try:
-        days = period_in(query, visitor.times)
-    except Invalid as wrong:
-        problems += wrong.problems
-    if problems:
-        raise Invalid(*problems)
+    days = checked_period(query, visitor.times, {"kind": LINE_KINDS})
     return days, LINE_KINDS[kind].kinds if kind else None
 
 

@@ -54,10 +54,10 @@ class ChosenRate:
 
 async def begin(
     tx: Tx, business_id: str, request: RefundRequest, *, by: Actor, now: datetime, refuse: RefuseAbove = any_amount,
-    chosen: ChosenRate | None = None, version: int | None = None,
+    chosen: ChosenRate | None = None, version: int | None = None, proposed_by: Actor | None = None,
 ) -> RefundView:  # fmt: skip
     """The wallet is debited at once, in the same transaction; the rail is called afterwards. `version` is the one that
-    was looked at, where that matters."""
+    was looked at, where that matters; `proposed_by` the one of the staff whose proposal `by` approved."""
     key = await _key_of(tx, business_id, request.reference)
     await subject_store.lock(tx, key)
     subject = await subject_store.get(tx, key)
@@ -72,9 +72,10 @@ async def begin(
     fee = None if exchange else refund.fee_returned
     journal = postings.refund_started(cause=refund.reference, refunded=refund.debited, fee=fee, event_at=now)
     made = await store.insert(tx, refund, legs, journal)
+    proposed = {"proposedBy": proposed_by.actor} if proposed_by else {}
     await audit.insert(
         tx, business_id, by, action="refund.started", subject=refund.reference,
-        details={"of": subject.cause, "amount": str(amount), **_exchanged(exchange)}, now=now,
+        details={"of": subject.cause, "amount": str(amount), **_exchanged(exchange)} | proposed, now=now,
     )  # fmt: skip
     return RefundView(made, subject)
 

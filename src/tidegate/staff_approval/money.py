@@ -116,4 +116,6 @@ async def refund(run: StaffCommandRun, wanted: OperatorRefund) -> object:
     chosen = ChosenRate(wanted.rate, run.deps.payment.inflow_terms.rate_lasts) if wanted.rate else None
     async with run.deps.db.transaction() as tx:
         await run.also(tx)
-        return await refunds.begin(tx, run.business_id, request, by=run.by, now=run.now, chosen=chosen)
+        return await refunds.begin(
+            tx, run.business_id, request, by=run.by, now=run.now, chosen=chosen, proposed_by=run.asked_by
+        )
