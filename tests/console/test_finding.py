@@ -85,7 +85,8 @@ async def test_a_payment_is_found_by_whatever_its_payer_tells(
     page = f"/payments/{paid.shop.business_id}/{paid.pay_code}"
     for text in (
         paid.pay_code, "BAKE-7001", "bake-7001", "BAKE-70", "c.eze@example.com", "C.EZE@EXAMPLE.COM", "chidinma",
-        "19000", "19,000", "₦19,000", "19000.00", "NGN 19,000.00", number, f" {number} ", rail_reference,
+        "19000", "19,000", "₦19,000", "19000.00", "NGN 19,000.00", "19 000", number, f" {number} ", rail_reference, "#BAKE-7001", "  chidinma   eze ",
+        f"https://pay.example.com/pay/{paid.pay_code}", f"http://127.0.0.1:8080/pay/{paid.pay_code}/?lang=fr#x",
     ):  # fmt: skip
         assert await opens(operator, text) == page, text
     await paid.transfer(number, "19000.00")
@@ -121,6 +122,7 @@ async def test_of_several_the_one_with_the_whole_name_is_opened(
     assert await opens(operator, "ORDER-1") == f"/payments/{shop.business_id}/{short.pay_code}"
     both = await listed(operator, "order-")
     assert both.count("Payment of") == 2
+    assert both.index("ORDER-10") < both.index("ORDER-1<"), "the newest is not the first"
     elsewhere = await new_checkout(reference="ORDER-1")
     assert elsewhere.shop.business_id != shop.business_id
     assert (await listed(operator, "ORDER-1")).count(">ORDER-1</a>") == 2
@@ -183,8 +185,9 @@ def test_an_amount_is_read_as_people_write_it() -> None:
     assert amounts_in("₦19,000") == [Money(19_000_00, Currency.NGN)]
     assert amounts_in("ngn 19000.5") == [Money(19_000_50, Currency.NGN)]
     assert Money(250, Currency.UGX) in amounts_in("250")
+    assert amounts_in("KES 12 000") == [Money(12_000_00, Currency.KES)]
     assert amounts_in("40.00 EUR") == amounts_in("40 EUR") == amounts_in("€40") == [Money(40_00, Currency.EUR)]
     # Uganda's shilling has no cents.
     assert Currency.UGX not in {one.currency for one in amounts_in("250.50")}
-    for text in ("", "ORDER-1", "1e3", "0", "1,00", "19.000,00", "-5", "₦", "5 000", "EUR 40 EUR", "40 XYZ"):
+    for text in ("", "ORDER-1", "1e3", "0", "1,00", "19.000,00", "-5", "₦", "5 00", "EUR 40 EUR", "40 XYZ"):
         assert amounts_in(text) == [], text

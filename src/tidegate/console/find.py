@@ -28,7 +28,7 @@ from tidegate.staff.permission import StaffPermission
 
 TEXT_CHARS_MAX = 100
 _EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,190}")
-_AMOUNT = re.compile(r"(\D{0,4}?)\s?([0-9]{1,3}(?:,[0-9]{3}){1,4}|[0-9]{1,12})(\.[0-9]{1,2})?\s?(\D{0,4})")
+_AMOUNT = re.compile(r"(\D{0,4}?) ?([0-9]{1,3}(?:[, ][0-9]{3}){1,4}|[0-9]{1,12})(\.[0-9]{1,2})? ?(\D{0,4})")
 _PLACES = {"merchant": "/merchants/{key}", "inflow": "/held/{key}", "account": "/accounts/{key}",
            "suspense": "/suspense/{key}", "payment": "/payments/{business_id}/{key}",
            "refund": "/stuck/refund/{business_id}/{key}"}  # fmt: skip
@@ -69,7 +69,8 @@ async def find(tx: Tx, sought: Sought, *, rails: Sequence[str]) -> list[SearchRe
         found += await find_store.find_by_email(tx, sought.email)
     else:
         found += await _find_by_words(tx, sought)
-        if sought.references or not sought.amounts:
+        # 123 456 789 may also be an account.
+        if sought.references or not sought.amounts or sought.account_number.isdigit():
             found += await _find_by_identifier(tx, sought, rails)
         found += await find_store.find_waiting(tx, sought)
     # A thing that is found in two ways is listed once, by the first.
@@ -115,7 +116,7 @@ async def _find_by_identifier(tx: Tx, sought: Sought, rails: Sequence[str]) -> l
 
 
 def sought_in(typed: str) -> Sought:
-    text = visible(typed).strip()[:TEXT_CHARS_MAX]
+    text = text_in(typed)
     return Sought(
         text=text,
         email=text.lower() if _EMAIL.fullmatch(text) else None,
@@ -126,6 +127,14 @@ def sought_in(typed: str) -> Sought:
     )
 
 
+def text_in(typed: str) -> str:
+    """Of a pasted address its last part counts, and of #1234 the number."""
+    text = " ".join(visible(typed).split()).lstrip("#")
+    if text.lower().startswith(("http://", "https://")):
+        text = re.split(r"[?#]", text, maxsplit=1)[0].rstrip("/").rpartition("/")[2]
+    return text[:TEXT_CHARS_MAX]
+
+
 def spellings_of(reference: str) -> list[str]:
     """No index is deaf to capitals: as it was typed, in capitals, in small letters, with capital initials."""
     ways = (reference, reference.upper(), reference.lower(), reference.capitalize(), reference.title())
@@ -133,11 +142,11 @@ def spellings_of(reference: str) -> list[str]:
 
 
 def amounts_in(text: str) -> list[Money]:
-    """19000, ₦19,000, NGN 19000.00 or 40 EUR; without a currency, in each that has so many decimals."""
+    """19000, 19 000, ₦19,000, NGN 19000.00 or 40 EUR; without a currency, in each that has so many decimals."""
     found = _AMOUNT.fullmatch(text)
     if found is None or (found[1].strip() and found[4].strip()):
         return []
-    sign, major = (found[1] + found[4]).strip().upper(), Decimal(found[2].replace(",", "") + (found[3] or ""))
+    sign, major = (found[1] + found[4]).strip().upper(), Decimal(re.sub("[, ]", "", found[2]) + (found[3] or ""))
     minors = [(one, major * one.minor_per_major) for one in Currency if sign in ("", one.value, one.spec.sign.upper())]
     return [Money(int(minor), one) for one, minor in minors if minor == int(minor) and minor > 0]
 
