@@ -44,10 +44,10 @@ from tidegate.infra.http.health import Health
 from tidegate.infra.http.hosts import KnownHosts
 from tidegate.infra.http.openapi_schema import respelled
 from tidegate.infra.http.operation import Operation
+from tidegate.infra.http.public_url import PublicUrl
 from tidegate.infra.http.request_limit import Limiter
 from tidegate.infra.http.routing import Route
 from tidegate.infra.limit_exchange import LimitExchange
-from tidegate.infra.page.public_url import PublicUrl
 from tidegate.infra.rate_limit import SLOTS, RateLimit
 from tidegate.infra.site.pages import HomePage, SitePages
 from tidegate.intake.api import IntakeApi

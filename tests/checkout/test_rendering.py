@@ -23,8 +23,8 @@ from tidegate.core.fee import FeeRule
 from tidegate.core.ids import business_code_of
 from tidegate.core.method import Method, MethodNames, Priced
 from tidegate.core.money import Currency
-from tidegate.infra.page.cookie import NOTHING_SET
-from tidegate.infra.page.public_url import PublicUrl
+from tidegate.infra.http.cookie import NOTHING_SET
+from tidegate.infra.http.public_url import PublicUrl
 from tidegate.merchant import store as merchants
 from tidegate.merchant.model import Brand, Support
 from tidegate.payment import pay

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infra.page_world import STYLE, browser_at, in_a_browser, site_of, visiting
-from tidegate.infra.page.compress import accepts_gzip, gzip_of
+from tidegate.infra.http.compress import accepts_gzip, gzip_of
 from tidegate.infra.page.response import GZIP_BYTES_MIN, Html
 from tidegate.infra.page.router import PageRequest
 

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from infra.page_world import browser_at, elsewhere, headers_of, in_a_browser, site_of, visiting
 from tidegate.core.errors import AccessDenied
+from tidegate.infra.http.cookie import COOKIES_MAX, Cookie, cookies_of
 from tidegate.infra.http.operation import Headers
+from tidegate.infra.http.public_url import PublicUrl
 from tidegate.infra.http.routing import Route
-from tidegate.infra.page.cookie import COOKIES_MAX, Cookie, cookies_of
 from tidegate.infra.page.csrf import KEY_BYTES_MIN, Csrf, Visitor
-from tidegate.infra.page.public_url import PublicUrl
 from tidegate.infra.page.response import Html, see_other
 from tidegate.infra.page.router import PageRequest
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from infra.page_world import site_of, visiting
 from tidegate.core.errors import Malformed
 from tidegate.infra.http.body import BODY_BYTES_MAX
-from tidegate.infra.page.form import FIELDS_MAX, MEDIA_TYPE, Form, parse, parse_query
+from tidegate.infra.http.form import FIELDS_MAX, MEDIA_TYPE, Form, parse, parse_query
 from tidegate.infra.page.response import Html
 from tidegate.infra.page.router import PageRequest
 

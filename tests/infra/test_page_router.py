@@ -18,10 +18,10 @@ from structlog.testing import capture_logs
 from infra.page_world import error_page, site_of, visiting
 from tidegate.core import errors
 from tidegate.infra.http import body, error_answer
+from tidegate.infra.http.cookie import CookieLines
 from tidegate.infra.http.reply import Reply
 from tidegate.infra.http.routing import Route, Routing
 from tidegate.infra.http.status import STATUS_OF
-from tidegate.infra.page.cookie import CookieLines
 from tidegate.infra.page.response import Html, see_other
 from tidegate.infra.page.router import PageHandler, PageRequest, PageRoute, PageRouter, RenderError
 

@@ -14,8 +14,8 @@ import httpx
 import pytest
 
 from infra.page_world import visiting
+from tidegate.infra.http.public_url import PublicUrl
 from tidegate.infra.page import static
-from tidegate.infra.page.public_url import PublicUrl
 from tidegate.infra.page.static import StaticFile
 
 SITE = PublicUrl("https://pay.example.com/shop")

@@ -22,9 +22,9 @@ from tidegate.core.method import MethodNames
 from tidegate.core.money import Money
 from tidegate.infra import leased_work
 from tidegate.infra.db import Database, Tx
+from tidegate.infra.http.public_url import PublicUrl
 from tidegate.infra.lease_store import Lease
 from tidegate.infra.leased_work import RoundResult, WorkKind
-from tidegate.infra.page.public_url import PublicUrl
 from tidegate.mail import store as outbox
 from tidegate.mail.model import SUBJECT_CHARS_MAX, Mail, MailAttachment, one_line
 from tidegate.merchant import store as merchants

@@ -33,9 +33,9 @@ from tidegate.core.clock import Clock
 from tidegate.core.ids import Mode
 from tidegate.dashboard.renderer import Renderer
 from tidegate.dashboard.security_pages import SecurityPages
+from tidegate.infra.http.public_url import PublicUrl
 from tidegate.infra.http.request_limit import Limiter
 from tidegate.infra.http.routing import Route
-from tidegate.infra.page.public_url import PublicUrl
 from tidegate.member.passkey import Passkeys
 from tidegate.member.realm import CONSOLE
 from tidegate.member.sign_in import SignIn

@@ -17,8 +17,8 @@ from tidegate.dashboard.inflow_pages import VERDICT_WORDS, marked, state_words
 from tidegate.dashboard.paging import number_in
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.db import Tx
+from tidegate.infra.http.form import Form
 from tidegate.infra.http.read import read
-from tidegate.infra.page.form import Form
 from tidegate.infra.page.response import Html
 from tidegate.member.permission import Permission
 

@@ -14,7 +14,7 @@ from tidegate.core import ids
 from tidegate.core.fee import FeeBearer
 from tidegate.core.method import MethodNames
 from tidegate.core.money import CHECKOUT_OFFERS, Money
-from tidegate.infra.page.public_url import PublicUrl
+from tidegate.infra.http.public_url import PublicUrl
 from tidegate.merchant.model import Brand, Business
 from tidegate.payment import transition
 from tidegate.payment.change import PaymentSnapshot

@@ -20,7 +20,7 @@ from tidegate.core.method import MethodNames
 from tidegate.dashboard import brand_preview
 from tidegate.dashboard.brand_preview import PreviewState
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
-from tidegate.infra.page.cookie import NOTHING_SET
+from tidegate.infra.http.cookie import NOTHING_SET
 from tidegate.infra.page.response import Html
 from tidegate.member.permission import Permission
 from tidegate.merchant import store as merchants

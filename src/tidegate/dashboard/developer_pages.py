@@ -18,7 +18,7 @@ from tidegate.dashboard.settings_pages import REFUNDED
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.db import Tx
 from tidegate.infra.http import error_guide
-from tidegate.infra.page.form import Form
+from tidegate.infra.http.form import Form
 from tidegate.infra.page.response import Html
 from tidegate.member.permission import Permission
 from tidegate.merchant import commands as merchants

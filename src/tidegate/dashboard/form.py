@@ -12,7 +12,7 @@ from tidegate.core.errors import AccessDenied, Conflict, StillRunning
 from tidegate.core.ids import Mode
 from tidegate.idempotency import store as kept_answers
 from tidegate.infra.db import Database, Tx
-from tidegate.infra.page.form import Form
+from tidegate.infra.http.form import Form
 from tidegate.infra.page.router import PageRequest
 from tidegate.member.model import MemberSession
 from tidegate.member.passkey import Passkeys

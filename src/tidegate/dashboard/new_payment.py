@@ -14,8 +14,8 @@ from tidegate.core.money import CHECKOUT_OFFERS
 from tidegate.dashboard import equivalent_command
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.db import Tx
+from tidegate.infra.http.form import Form
 from tidegate.infra.http.read import read
-from tidegate.infra.page.form import Form
 from tidegate.infra.page.response import Html
 from tidegate.member.permission import Permission
 from tidegate.payment import commands, store, wire

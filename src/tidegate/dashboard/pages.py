@@ -35,10 +35,10 @@ from tidegate.dashboard.team_pages import TeamPages
 from tidegate.dashboard.views import ViewPages
 from tidegate.dashboard.wallet_pages import WalletPages
 from tidegate.dashboard.webhooks import WebhookPages
+from tidegate.infra.http.public_url import PublicUrl
 from tidegate.infra.http.request_limit import Limiter
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page import static
-from tidegate.infra.page.public_url import PublicUrl
 from tidegate.member.passkey import Passkeys
 from tidegate.member.sign_in import SignIn
 from tidegate.member.sign_in_limit import SignInLimit

@@ -8,8 +8,8 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from tidegate.dashboard import format as shown
+from tidegate.infra.http.public_url import PublicUrl
 from tidegate.infra.page import static
-from tidegate.infra.page.public_url import PublicUrl
 from tidegate.infra.page.static import StaticFile
 
 PACKAGE = "tidegate.dashboard"

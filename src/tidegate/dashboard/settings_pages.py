@@ -19,7 +19,7 @@ from tidegate.dashboard.format import amount, typed
 from tidegate.dashboard.refund_form import amount_in
 from tidegate.dashboard.shell import PATH, DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.dashboard.sign_in_pages import SignInPages
-from tidegate.infra.page.form import Form
+from tidegate.infra.http.form import Form
 from tidegate.infra.page.response import Html
 from tidegate.member import session_store, team_store
 from tidegate.member.permission import Permission

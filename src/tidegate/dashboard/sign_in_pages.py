@@ -15,10 +15,10 @@ from tidegate.dashboard.problem import problems_of
 from tidegate.dashboard.renderer import Renderer
 from tidegate.dashboard.signed_in import DEVICE_LASTS_S
 from tidegate.infra.db import Database
+from tidegate.infra.http.cookie import Cookie, CookieLines
+from tidegate.infra.http.public_url import PublicUrl
 from tidegate.infra.http.routing import Route
-from tidegate.infra.page.cookie import Cookie, CookieLines
 from tidegate.infra.page.csrf import Csrf
-from tidegate.infra.page.public_url import PublicUrl
 from tidegate.infra.page.response import File, Html, see_other
 from tidegate.infra.page.router import PageRequest, PageRoute, PageRouter
 from tidegate.member.model import Member, MemberSession

@@ -23,11 +23,11 @@ from tidegate.dashboard.format import Times
 from tidegate.dashboard.problem import problems_of, title_of
 from tidegate.dashboard.renderer import Renderer
 from tidegate.infra.db import Database
+from tidegate.infra.http.cookie import Cookie, CookieLines
+from tidegate.infra.http.form import NOTHING_SENT, Form
+from tidegate.infra.http.public_url import PublicUrl
 from tidegate.infra.http.routing import Route
-from tidegate.infra.page.cookie import Cookie, CookieLines
 from tidegate.infra.page.csrf import Csrf
-from tidegate.infra.page.form import NOTHING_SENT, Form
-from tidegate.infra.page.public_url import PublicUrl
 from tidegate.infra.page.response import Html, StreamedFile, see_other
 from tidegate.infra.page.router import PageAnswer, PageRequest, PageRoute, PageRouter
 from tidegate.member.model import MemberSession

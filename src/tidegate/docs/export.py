@@ -11,8 +11,8 @@ from tidegate.docs.page import ROOT
 from tidegate.docs.renderer import DocsRenderer
 from tidegate.docs.site import DocsSite
 from tidegate.infra.http.operation import encode
+from tidegate.infra.http.public_url import PublicUrl
 from tidegate.infra.page import static
-from tidegate.infra.page.public_url import PublicUrl
 
 _PACKAGE = "tidegate.docs"
 

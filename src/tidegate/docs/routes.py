@@ -16,11 +16,11 @@ from tidegate.docs.page import ROOT, PageHead
 from tidegate.docs.renderer import KEYS_PATH, SEARCH_PAGE, DocsRenderer
 from tidegate.docs.site import DocsSite
 from tidegate.infra.http.accept import prefers
+from tidegate.infra.http.compress import accepts_gzip, gzip_once
 from tidegate.infra.http.operation import Headers, encode
+from tidegate.infra.http.public_url import PublicUrl
 from tidegate.infra.http.routing import Route, answering
 from tidegate.infra.page import static
-from tidegate.infra.page.compress import accepts_gzip, gzip_once
-from tidegate.infra.page.public_url import PublicUrl
 from tidegate.infra.page.response import File, Html
 from tidegate.infra.page.router import PageRequest, PageRoute, PageRouter
 

@@ -22,12 +22,12 @@ from tidegate.core.errors import AccessDenied
 from tidegate.core.ids import Mode
 from tidegate.embed.frame import Frame
 from tidegate.embed.renderer import FrameRenderer, NoPanel
+from tidegate.infra.http.cookie import NOTHING_SET
 from tidegate.infra.http.operation import Headers
+from tidegate.infra.http.public_url import PublicUrl
 from tidegate.infra.http.routing import Route, answering
 from tidegate.infra.page import static
-from tidegate.infra.page.cookie import NOTHING_SET
 from tidegate.infra.page.csrf import Csrf, Visitor
-from tidegate.infra.page.public_url import PublicUrl
 from tidegate.infra.page.response import File, Html, see_other
 from tidegate.infra.page.router import PageHandler, PageRequest
 

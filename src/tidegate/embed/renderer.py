@@ -11,8 +11,8 @@ from tidegate.checkout.page.model import ROOT, PageModel
 from tidegate.checkout.page.renderer import PageRenderer
 from tidegate.checkout.page.state import RESULTS, PageState
 from tidegate.embed.frame import Frame
-from tidegate.infra.page.cookie import CookieLines
-from tidegate.infra.page.public_url import PublicUrl
+from tidegate.infra.http.cookie import CookieLines
+from tidegate.infra.http.public_url import PublicUrl
 from tidegate.infra.page.response import Html
 from tidegate.infra.page.static import StaticFile
 

@@ -27,7 +27,7 @@ from webauthn.helpers.structs import (
 
 from tidegate.core.errors import Conflict, Invalid, NotFound, Problem
 from tidegate.infra.db import Tx
-from tidegate.infra.page.public_url import PublicUrl
+from tidegate.infra.http.public_url import PublicUrl
 from tidegate.member import challenge, factor, passkey_store, session_store, store
 from tidegate.member.model import (
     PASSKEY_NAME_CHARS_MAX,

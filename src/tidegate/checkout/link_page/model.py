@@ -15,7 +15,7 @@ from tidegate.checkout.page.model import NOTHING_TYPED, ROOT, FormState
 from tidegate.core import digit
 from tidegate.core.card_number import contains_card_number
 from tidegate.core.money import Currency, Money
-from tidegate.infra.page.public_url import PublicUrl
+from tidegate.infra.http.public_url import PublicUrl
 from tidegate.merchant.field import CustomerName, EmailAddress, PhoneNumber
 from tidegate.merchant.model import Business
 from tidegate.payment.model import Customer

@@ -22,7 +22,7 @@ from tidegate.core.card_number import contains_card_number
 from tidegate.core.errors import Invalid, Problem
 from tidegate.core.method import Method
 from tidegate.core.money import Currency
-from tidegate.infra.page.cookie import NOTHING_SET, Cookie, CookieLines
+from tidegate.infra.http.cookie import NOTHING_SET, Cookie, CookieLines
 from tidegate.rail import phone as phones
 from tidegate.rail.mobile_money import MOBILE_MONEY
 

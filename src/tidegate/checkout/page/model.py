@@ -17,7 +17,7 @@ from tidegate.checkout.model import Movements, ReceivedAs, ReturnStatus
 from tidegate.checkout.page.state import PageState, PanelStep, Resend, resend_of, selected_method, state_of, step_of
 from tidegate.core.method import Method, MethodNames
 from tidegate.core.money import Currency, Money
-from tidegate.infra.page.public_url import PublicUrl
+from tidegate.infra.http.public_url import PublicUrl
 from tidegate.infra.timestamp import to_iso
 from tidegate.merchant.model import Business
 from tidegate.payment.attempt import Attempt

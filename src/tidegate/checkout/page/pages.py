@@ -30,12 +30,12 @@ from tidegate.checkout.page.state import PageState, state_of
 from tidegate.core import ids
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, RateLimited, Refusal, TooSoon
 from tidegate.core.method import Method
+from tidegate.infra.http.cookie import NOTHING_SET, Cookie, CookieLines
 from tidegate.infra.http.csp_reports import REPORTS_PATH
+from tidegate.infra.http.public_url import PublicUrl
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page import static
-from tidegate.infra.page.cookie import NOTHING_SET, Cookie, CookieLines
 from tidegate.infra.page.csrf import Csrf
-from tidegate.infra.page.public_url import PublicUrl
 from tidegate.infra.page.response import File, Html, see_other
 from tidegate.infra.page.router import PageHandler, PageRequest, PageRoute, PageRouter
 from tidegate.merchant import store as merchants

@@ -19,9 +19,9 @@ from tidegate.checkout.page.result import Result, movements_of, result_of
 from tidegate.checkout.page.state import RESULTS, PageState
 from tidegate.core.errors import Refusal
 from tidegate.core.money import Currency
+from tidegate.infra.http.cookie import CookieLines
+from tidegate.infra.http.public_url import PublicUrl
 from tidegate.infra.page import static
-from tidegate.infra.page.cookie import CookieLines
-from tidegate.infra.page.public_url import PublicUrl
 from tidegate.infra.page.response import Html
 from tidegate.payment.transition import ATTEMPTS_MAX
 from tidegate.rail import phone, ussd_bank

@@ -16,9 +16,9 @@ from collections.abc import Mapping
 import msgspec
 
 from tidegate.core.errors import AccessDenied
+from tidegate.infra.http.cookie import NOTHING_SET, Cookie, CookieLines, cookies_of
 from tidegate.infra.http.operation import Headers
-from tidegate.infra.page.cookie import NOTHING_SET, Cookie, CookieLines, cookies_of
-from tidegate.infra.page.public_url import PublicUrl
+from tidegate.infra.http.public_url import PublicUrl
 
 COOKIE_NAME = "tidegate"
 KEY_BYTES_MIN = 32

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from tidegate.infra.http.compress import accepts_gzip, gzip_of
+from tidegate.infra.http.cookie import NOTHING_SET, CookieLines
 from tidegate.infra.http.operation import Headers, RawHeaders, Stream
-from tidegate.infra.page.compress import accepts_gzip, gzip_of
-from tidegate.infra.page.cookie import NOTHING_SET, CookieLines
 from tidegate.infra.page.security import page_headers
 
 # Shorter than this, gzip saves no packet.

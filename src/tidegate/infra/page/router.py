@@ -12,19 +12,19 @@ from starlette.types import Receive, Scope
 
 from tidegate.core.errors import MethodNotAllowed, NotFound, RateLimited, Refusal
 from tidegate.infra.http.client import client_of
+from tidegate.infra.http.cookie import cookies_of
 from tidegate.infra.http.csp_reports import REPORTS_PATH
 from tidegate.infra.http.download import Downloads
 from tidegate.infra.http.error_answer import headers_of, outcome_of
+from tidegate.infra.http.form import NOTHING_SENT, Form, parse_query, read_form
 from tidegate.infra.http.operation import Headers, Stream
 from tidegate.infra.http.reply import Reply
 from tidegate.infra.http.request_limit import Limit
 from tidegate.infra.http.routing import Route, path_of
 from tidegate.infra.http.status import STATUS_OF
-from tidegate.infra.page.cookie import cookies_of
-from tidegate.infra.page.form import NOTHING_SENT, Form, parse_query, read_form
+from tidegate.infra.http.upload import is_upload, read_upload
 from tidegate.infra.page.response import EncodedPage, File, Html, StreamedFile, encode_page
 from tidegate.infra.page.security import new_nonce, page_headers
-from tidegate.infra.page.upload import is_upload, read_upload
 
 
 class PageRequest(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,11 +15,11 @@ from pathlib import PurePosixPath
 from starlette.types import Receive, Scope
 
 from tidegate.core.errors import MethodNotAllowed
+from tidegate.infra.http.compress import accepts_gzip, gzip_once
 from tidegate.infra.http.operation import Headers
+from tidegate.infra.http.public_url import PublicUrl
 from tidegate.infra.http.reply import Reply
 from tidegate.infra.http.routing import Route
-from tidegate.infra.page.compress import accepts_gzip, gzip_once
-from tidegate.infra.page.public_url import PublicUrl
 
 HASH_DIGITS = 16
 # Comments on lines of their own, and white space: a fifth of a compressed script, of use only to its authors.

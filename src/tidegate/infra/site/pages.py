@@ -13,14 +13,14 @@ from starlette.types import Receive, Scope
 from tidegate.core.errors import MethodNotAllowed, Refusal
 from tidegate.core.ids import Mode
 from tidegate.infra.http.accept import prefers
+from tidegate.infra.http.cookie import NOTHING_SET, CookieLines
 from tidegate.infra.http.csp_reports import REPORTS_PATH
 from tidegate.infra.http.error_answer import headers_of
 from tidegate.infra.http.operation import Headers, encode
+from tidegate.infra.http.public_url import PublicUrl
 from tidegate.infra.http.reply import Reply
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page import static
-from tidegate.infra.page.cookie import NOTHING_SET, CookieLines
-from tidegate.infra.page.public_url import PublicUrl
 from tidegate.infra.page.response import File, Html, encode_page
 from tidegate.infra.page.router import PageRequest, PageRoute, PageRouter
 from tidegate.infra.page.security import new_nonce

@@ -11,9 +11,9 @@ from starlette.types import Receive, Scope
 
 from tidegate.core.errors import Malformed
 from tidegate.infra.http.body import read_body
+from tidegate.infra.http.form import FIELDS_MAX, Form, checked
 from tidegate.infra.http.operation import Headers
 from tidegate.infra.http.strict_json import shown
-from tidegate.infra.page.form import FIELDS_MAX, Form, checked
 
 MEDIA_TYPE = "multipart/form-data"
 

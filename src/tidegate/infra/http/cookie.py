@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tidegate.infra.http.operation import Headers
-from tidegate.infra.page.public_url import PublicUrl
+from tidegate.infra.http.public_url import PublicUrl
 
 COOKIES_MAX = 50
 # The characters that need no quoting, so that every browser and proxy reads the value as it was written.
