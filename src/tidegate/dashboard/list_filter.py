@@ -31,8 +31,8 @@ def checked_period(
     problems = [
         Problem(name, CHOOSE) for name, values in choices.items() if query.get(name) and query[name] not in values
     ]
-    first, last = _days(query, problems)
     problems += more
+    first, last = _days(query, problems)
     if problems:
         raise Invalid(*problems)
     return DayPeriod(
