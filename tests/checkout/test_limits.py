@@ -219,8 +219,15 @@ async def test_cards_of_a_business_are_paused_and_go_on_once_the_pause_is_lifted
         assert await card_pause.pause(tx, shop.business_id, "cards are tried out", by=OURSELVES, now=now)
         assert not await card_pause.pause(tx, shop.business_id, "again", by=OURSELVES, now=now)
     checkout = await new_checkout(shop)
+    assert "card" not in (await checkout.view())["openPaymentMethods"]
     refused = await checkout.charge(card())
-    assert (refused.status_code, "takes no cards" in refused.text) == (429, True)
+    assert (refused.status_code, "choose another one" in refused.text) == (409, True)
+    by_card_only = await new_checkout(shop, paymentMethods=["card"])
+    for one, is_said in ((checkout, False), (by_card_only, True)):
+        page = (await shop.client.get(f"/pay/{one.pay_code}")).text
+        assert ('name="number"' in page, "Card: not available at the moment" in page) == (False, is_said)
+    assert (await checkout.charge({"type": "bank_transfer"})).status_code == 200
+    checkout = await new_checkout(shop)
     assert (await (await new_checkout()).charge(card())).status_code == 200
     async with runtime.db.transaction() as tx:
         await card_pause.lift(tx, shop.business_id, by=OPERATOR, now=now)

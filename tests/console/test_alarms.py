@@ -9,13 +9,17 @@ from typing import Any
 
 import pytest
 
+from checkout.paying import SUCCEEDS, WITHOUT_MONEY, card
+from conftest import MakeCheckout
 from console.people import SignedInStaff
+from dashboard.people import People
 from inflow import Inflows
 from receiver import Receiver, receiving
-from tidegate.alarm.commands import AlarmWatch, update
+from tidegate.alarm.commands import AlarmWatch, facts_of, update
 from tidegate.alarm.health_store import EndpointHealth, RailHour
 from tidegate.alarm.model import AlarmFacts, CardHour, alarms_of
 from tidegate.core.clock import SystemClock
+from tidegate.member.permission import Role
 
 pytestmark = pytest.mark.usefixtures("unlimited")
 
@@ -100,6 +104,35 @@ async def test_cards_that_are_tried_out_are_paused_until_the_operator_lifts_it(
     await update(inflows.runtime.db, facts, "")
     assert await admin.fetchval("SELECT count(*) FROM card_pause WHERE lifted_at IS NULL") == 0
     assert (await operator.send(f"{at}/cards", at=at, what="lift")).status_code == 409
+
+
+async def test_a_pause_of_cards_ends_with_its_alarm_and_one_of_the_staff_s_stays(
+    operator: SignedInStaff, people: People, inflows: Inflows, admin: Any
+) -> None:
+    business_id, now, db = inflows.shop.business_id, SystemClock().now(), inflows.runtime.db
+    owner = await people.person(inflows.shop, Role.OWNER)
+    takes = "SELECT takes_cards FROM business WHERE id = $1"
+    alarming = AlarmFacts(now=now, cards=(CardHour(business_id, "Bakery", 1, 40),))
+    await update(db, alarming, "")
+    assert await admin.fetchval(takes, business_id) is False
+    assert "Cards are paused" in (await owner.get()).text
+    await update(db, AlarmFacts(now=now), "")
+    assert await admin.fetchval(takes, business_id) is True
+    at = f"/merchants/{business_id}"
+    paused = await operator.send(f"{at}/cards", at=at, what="pause", reason="their site leaks")
+    assert paused.status_code == 303
+    for facts in (alarming, AlarmFacts(now=now)):
+        await update(db, facts, "")
+        assert await admin.fetchval(takes, business_id) is False
+
+
+async def test_declines_are_counted_by_payment(inflows: Inflows, new_checkout: MakeCheckout) -> None:
+    once, often = await new_checkout(inflows.shop), await new_checkout(inflows.shop)
+    for checkout, numbers in ((once, (WITHOUT_MONEY, SUCCEEDS)), (often, (WITHOUT_MONEY,) * 3)):
+        for number in numbers:
+            assert (await checkout.charge(card(number))).status_code == 200
+    facts = await facts_of(inflows.runtime.db)
+    assert [(one.succeeded, one.declined) for one in facts.cards] == [(1, 1)]
 
 
 async def test_an_alarm_that_does_not_arrive_is_posted_again(inflows: Inflows, receiver: Receiver, admin: Any) -> None:

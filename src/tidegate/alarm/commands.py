@@ -66,6 +66,8 @@ async def update(db: Database, facts: AlarmFacts, console_url: str) -> int:
         for key, one in known.items():
             if key not in current:
                 await store.end(tx, one.id, now=facts.now)
+                if one.rule == CARDS_DECLINED:
+                    await card_pause.end_own(tx, one.subject, now=facts.now)
                 changes += 1
     return changes
 

@@ -19,7 +19,7 @@ WAITING_MANY = 100
 ATTEMPTS_MIN = 20
 RAIL_SUCCESS_PERCENT_MIN = 50
 CARDS_DECLINED_PERCENT_MAX = 80
-# Pauses the cards of the merchant, until one of the staff lifts it.
+# Pauses the cards of the merchant while it lasts, unless one of the staff lifts it before.
 CARDS_DECLINED = "cards_declined"
 
 
@@ -35,6 +35,8 @@ class Alarm(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class CardHour:
+    """Payments by card, not attempts: whoever tries again and again in one of them counts once."""
+
     business_id: str
     business: str
     succeeded: int
@@ -112,7 +114,7 @@ def _cards(facts: AlarmFacts) -> Iterator[Alarm]:
         if ended >= ATTEMPTS_MIN and one.declined * 100 > ended * CARDS_DECLINED_PERCENT_MAX:
             yield Alarm(
                 rule=CARDS_DECLINED, subject=one.business_id, page=f"/merchants/{one.business_id}",
-                sentence=f"{one.business}: {one.declined} of {ended} cards were declined in the last hour; "
+                sentence=f"{one.business}: cards were declined in {one.declined} of {ended} payments of the last hour; "
                 "stolen ones may be tried out, so its cards are paused.",
             )  # fmt: skip
 

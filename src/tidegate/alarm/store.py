@@ -125,11 +125,15 @@ async def find_first_journal(tx: Tx) -> datetime | None:
 async def list_cards(tx: Tx, *, since: datetime) -> list[CardHour]:
     rows = await tx.fetch(
         """
-        SELECT business.id AS business_id, business.name AS business,
-               count(*) FILTER (WHERE attempt.status = 'succeeded') AS succeeded,
-               count(*) FILTER (WHERE attempt.status = 'failed') AS declined
-          FROM business CROSS JOIN LATERAL recent_attempts(business.id, time_of(business.id, $1), $2) AS attempt
-         WHERE attempt.method = 'card' GROUP BY business.id, business.name
+        SELECT business_id, business, count(*) FILTER (WHERE is_paid) AS succeeded,
+               count(*) FILTER (WHERE is_declined AND NOT is_paid) AS declined
+          FROM (SELECT business.id AS business_id, business.name AS business,
+                       bool_or(attempt.status = 'succeeded') AS is_paid,
+                       bool_or(attempt.status = 'failed') AS is_declined
+                  FROM business
+                 CROSS JOIN LATERAL recent_attempts(business.id, time_of(business.id, $1), $2) AS attempt
+                 WHERE attempt.method = 'card' GROUP BY business.id, business.name, attempt.payment_id) AS payment
+         GROUP BY business_id, business
         """,
         since, LOOKED_AT_MAX,
     )  # fmt: skip

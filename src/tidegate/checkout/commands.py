@@ -19,7 +19,6 @@ from tidegate.core.method import Method
 from tidegate.infra.batcher import Batcher
 from tidegate.infra.http.read import read
 from tidegate.infra.per_business import per_business
-from tidegate.merchant import card_pause
 from tidegate.merchant.key_cache import KeyCache
 from tidegate.merchant.model import Business
 from tidegate.payment import pay, view_store
@@ -103,7 +102,6 @@ class CheckoutCommands:
         fingerprint = fingerprint_of(str(request.card.number), self.card_key()) if request.card else None
         if method is Method.CARD:
             self.limit.refuse_cards(visit.client, payer.business_id, fingerprint)
-            await card_pause.refuse_paused(self.deps.db, payer.business_id)
         snapshot = await pay.view(self.deps.db, payer.business_id, payer.pay_code)
         if seen is not None and seen != snapshot.payment.version:
             raise pay.changed_elsewhere()

@@ -37,9 +37,9 @@ def instrument_from(
     account_name: str,
     now: datetime,
 ) -> tuple[PaymentInstrument, dict[str, Any]]:
-    """`offer` is of the method, None while no rail takes it."""
+    """`offer` is of the method, None while it is not taken."""
     if offer is None:
-        raise Conflict("no rail takes this method at the moment; choose another one")
+        raise Conflict("this method is not taken at the moment; choose another one")
     if offer.is_hosted:
         return _on_hosted_page(request)
     match method:

@@ -239,6 +239,9 @@ def _unusual(visitor: DashboardVisitor, found: Sequence[UnusualFacts]) -> Iterat
 
 
 def _attention(visitor: DashboardVisitor, facts: AttentionFacts) -> Iterator[AttentionGroup]:
+    if not visitor.business.takes_cards:
+        more = "payers are offered your other methods; so it is done where stolen cards may be tried out"
+        yield AttentionGroup(1, [AttentionItem("Cards are paused", more, "/payments", "Open")])
     for number, one, more, below, act in (
         (facts.open_approvals, "refund", "waiting for a second person", "/refunds?tab=approve", "Review"),
         (facts.held_inflows, "inflow", "held for a decision", "/inflows?status=pending", "See why"),

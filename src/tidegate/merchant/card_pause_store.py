@@ -26,6 +26,17 @@ async def insert(tx: Tx, business_id: str, reason: str, *, by: str, now: datetim
     return done is True
 
 
+async def set_takes_cards(tx: Tx, business_id: str, *, takes_cards: bool) -> None:
+    """On the business itself, which every process keeps."""
+    await tx.execute(
+        """
+        WITH counted AS (UPDATE credential_epoch SET epoch = epoch + 1)
+        UPDATE business SET takes_cards = $2 WHERE id = $1
+        """,
+        business_id, takes_cards,
+    )  # fmt: skip
+
+
 async def find_open(tx: Tx, business_id: str) -> CardPause | None:
     row = await tx.fetchrow(
         "SELECT reason, paused_by, paused_at FROM card_pause WHERE business_id = $1 AND lifted_at IS NULL", business_id

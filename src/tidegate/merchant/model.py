@@ -89,6 +89,8 @@ class Business:
     created_at: datetime
     # Of payments and links that do not say it.
     fee_bearer: FeeBearer
+    # Not while strangers try out stolen ones there: `card_pause.py`.
+    takes_cards: bool
     # Why the operator suspended it; None while it is active.
     suspended_for: str | None = None
 

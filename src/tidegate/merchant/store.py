@@ -319,6 +319,7 @@ def business_of(row: Row, rules: list[Row]) -> Business:
         receipts_by_mail=row["receipts_by_mail"],
         two_step_for_all=row["two_step_for_all"],
         fee_bearer=FeeBearer(row["fee_bearer"]),
+        takes_cards=row["takes_cards"],
         suspended_for=row["suspended_for"],
         created_at=row["created_at"],
     )

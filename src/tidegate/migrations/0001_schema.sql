@@ -120,6 +120,7 @@ CREATE TABLE business (
     receipts_by_mail         boolean     NOT NULL DEFAULT false,
     fee_bearer               text        NOT NULL DEFAULT 'business',
     two_step_for_all         boolean     NOT NULL DEFAULT false,
+    takes_cards              boolean     NOT NULL DEFAULT true,
     created_at               timestamptz NOT NULL,
     updated_at               timestamptz NOT NULL,
     CONSTRAINT business_id_is_24_hex CHECK (id ~ '^[0-9a-f]{24}$'),
@@ -146,6 +147,7 @@ COMMENT ON COLUMN business.inflow_name_policy IS 'What is done with an inflow wh
 COMMENT ON COLUMN business.suspended_for IS 'Why the operator suspended it; NULL while it is active.';
 COMMENT ON COLUMN business.checkout_origins IS 'Origins whose pages may show its checkout in a frame.';
 COMMENT ON COLUMN business.two_step_for_all IS 'Whether every member needs a second factor to sign in to the dashboard, whatever the role.';
+COMMENT ON COLUMN business.takes_cards IS 'False while card_pause has an open row of it.';
 COMMENT ON COLUMN business.accent IS 'The accent colour of its pages; NULL for the default.';
 COMMENT ON COLUMN business.time_zone IS 'Of the times and days that its dashboard shows, such as Africa/Lagos.';
 COMMENT ON COLUMN business.fee_bearer IS 'Who pays the fee of a payment or a link that does not say it.';
@@ -1628,10 +1630,12 @@ CREATE INDEX attempt_to_close ON attempt (expires_at) WHERE status = 'waiting' A
 CREATE INDEX attempt_to_poll ON attempt (next_poll_at) WHERE next_poll_at IS NOT NULL;
 
 CREATE FUNCTION recent_attempts(p_business_id text, p_since timestamptz, p_most integer)
-RETURNS TABLE (rail text, method text, currency text, status text, took interval) LANGUAGE plpgsql STABLE AS $$
+RETURNS TABLE (rail text, method text, currency text, status text, took interval, payment_id bigint)
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN QUERY
-        SELECT attempt.rail, attempt.method, recent.currency, attempt.status, attempt.updated_at - attempt.created_at
+        SELECT attempt.rail, attempt.method, recent.currency, attempt.status, attempt.updated_at - attempt.created_at,
+               recent.id
           FROM (SELECT payment.id, payment.currency FROM payment
                  WHERE business_id = p_business_id AND created_at >= p_since
                  ORDER BY created_at DESC, id DESC LIMIT p_most) AS recent

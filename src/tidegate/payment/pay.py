@@ -380,9 +380,11 @@ def _offer_for(deps: PaymentDeps, snapshot: PaymentSnapshot, method: Method, cho
 
 
 def offers_of(deps: PaymentDeps, snapshot: PaymentSnapshot) -> dict[Method, MethodOffer]:
-    """Of the payment's methods, those that some rail takes now."""
-    rails = deps.open_rails
-    found = {method: offer_of(rails, method, price_of(snapshot, method)) for method in snapshot.payment.order.methods}
+    """Of the payment's methods, those that some rail takes now, and the business."""
+    rails, methods = deps.open_rails, snapshot.payment.order.methods
+    if not snapshot.business.takes_cards:
+        methods = tuple(method for method in methods if method is not Method.CARD)
+    found = {method: offer_of(rails, method, price_of(snapshot, method)) for method in methods}
     return {method: offer for method, offer in found.items() if offer is not None}
 
 
