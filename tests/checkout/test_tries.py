@@ -424,3 +424,35 @@ async def test_an_expired_page_has_a_note_for_a_payer_who_has_just_sent_money(
     page = await visit(checkout)
     assert "This payment link has expired" in page.text
     assert ("it goes back by itself to the account it came from" in page.text) is (body is not None)
+
+
+@pytest.mark.parametrize(("body", "order"), BEGUN[:2])
+@pytest.mark.parametrize("way", ["cancelled", "expired", "declined"])
+async def test_a_prompt_that_may_still_be_approved_is_not_called_nothing(
+    new_checkout: MakeCheckout, body: dict[str, Any], order: dict[str, Any], way: str
+) -> None:
+    checkout = await begun(new_checkout, body, order)
+    if way == "declined":
+        await checkout.sandbox(f"charges/{checkout.pay_code}/decline")
+        await checkout.tick()
+    if way == "expired":
+        await checkout.let_pass("3h")
+    else:
+        await checkout.cancel()
+    page = await visit(checkout)
+    is_open = way != "declined"
+    assert ("Did you approve it on your phone after all?" in page.text) is is_open
+    assert ("Nothing was taken." in page.text) is not is_open
+    # And it is shown without a reload.
+    assert ("/events" in page.answer.text) is is_open
+
+
+async def test_whoever_said_that_the_money_was_sent_is_asked_about_that(new_checkout: MakeCheckout) -> None:
+    checkout = await new_checkout()
+    await checkout.account()
+    page = await visit(checkout)
+    assert "Give up this payment?" in page.answer.text
+    page = await page.send("/sent")
+    assert "You said that you have sent the money." in page.answer.text
+    asked = await page.send("/cancel")
+    assert "What arrives then goes back to you." in asked.text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from playwright.async_api import expect
 
 from checkout.paying import WITHOUT_MONEY
@@ -82,6 +83,22 @@ async def test_whoever_wants_to_stay_stays(stage: Stage) -> None:
     await expect(payer.page.get_by_text("Taking you there")).to_have_count(0)
     await payer.follows("Back to Test Shop")
     await is_back_at(payer, f"{SHOP}/back?reference={payer.checkout.reference}")
+
+
+@pytest.mark.parametrize("by_itself", [True, False], ids=["by itself", "by the button"])
+async def test_whoever_comes_back_from_the_shop_is_not_sent_there_again(stage: Stage, by_itself: bool) -> None:
+    payer = await arrives(stage)
+    await payer.pays_by_card()
+    await payer.sees("Taking you there in 5 s")
+    if by_itself:
+        await payer.page.clock.run_for(5_000)
+    else:
+        await payer.follows("Back to Test Shop")
+    await is_back_at(payer, f"{SHOP}/back?reference={payer.checkout.reference}")
+    await payer.page.go_back()
+    await payer.sees_paid("₦100.00")
+    await payer.page.clock.run_for(20_000)
+    await payer.sees_paid("₦100.00")
 
 
 async def test_whoever_has_to_read_about_money_has_time_for_it(stage: Stage) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.async_api import Browser, expect
 
-from checkout.paying import WANTS_PIN, WANTS_PIN_AND_OTP, WITHOUT_MONEY, card
+from checkout.paying import WANTS_PIN, WANTS_PIN_AND_OTP, WITHOUT_MONEY, card, phone
 from pages.payer import Payer
 from pages.stage import NewPayment, Stage
 from pages.windows import Windows
@@ -157,3 +157,15 @@ async def test_a_wrong_pin_has_its_tries_said(stage: Stage) -> None:
     await payer.answers(pin="9999")
     await payer.answers(pin="9998")
     await payer.sees("This is your last try.")
+
+
+async def test_money_of_a_prompt_approved_after_giving_up_is_shown_by_itself(stage: Stage) -> None:
+    payer = await Payer.arrives(stage, currency="KES", paymentMethods=["mobile_money"])
+    await payer.checkout.charge(phone("0712 345 678"))
+    await payer.page.reload()
+    await payer.gives_up()
+    await payer.sees("Did you approve it on your phone after all?")
+    async with payer.watching():
+        assert (await payer.checkout.sandbox(f"charges/{payer.checkout.pay_code}/approve")).status_code == 200
+        await payer.checkout.tick()
+        await payer.sees("back to you")

@@ -20,7 +20,7 @@ from tidegate.core.money import Currency, Money
 from tidegate.infra.http.public_url import PublicUrl
 from tidegate.infra.timestamp import to_iso
 from tidegate.merchant.model import Business
-from tidegate.payment.attempt import Attempt
+from tidegate.payment.attempt import Attempt, AttemptStatus
 from tidegate.payment.change import PaymentSnapshot
 from tidegate.payment.model import Payment
 from tidegate.payment.transition import attempts_left, is_final
@@ -229,8 +229,24 @@ class PageModel:
 
     @property
     def may_get_money(self) -> bool:
-        """The payment has ended unpaid, and an account was shown to which money may have been sent."""
-        return self.state in _UNPAID and self.payment.attempts_by_method.get(Method.BANK_TRANSFER, 0) > 0
+        """The payment has ended unpaid, and money may be on its way all the same."""
+        had_account = self.payment.attempts_by_method.get(Method.BANK_TRANSFER, 0) > 0
+        return self.state in _UNPAID and (had_account or self.may_be_approved)
+
+    @property
+    def may_be_approved(self) -> bool:
+        """A phone may still show the prompt, or a code still work: the rail has not said no."""
+        attempt = self.attempt
+        if attempt is None or attempt.method not in (Method.MOBILE_MONEY, Method.USSD):
+            return False
+        return self.state in _UNPAID and attempt.status is not AttemptStatus.FAILED
+
+    @property
+    def cancel_question(self) -> str:
+        if self.state is PageState.SHORT:
+            return self.words["short.sure"]
+        has_sent = self._open_attempt is not None and self._open_attempt.said_sent_at is not None
+        return self.words["cancel.sure_sent" if has_sent else "cancel.sure"]  # words: cancel.sure, cancel.sure_sent
 
     # The attempt under way.
 

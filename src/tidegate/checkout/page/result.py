@@ -122,6 +122,8 @@ def _lead(page: PageModel) -> str | None:
         return None if has_thanks else words("result.paid_thanks", shop=shop)
     if page.payment.held.minor or page.payment.returned.minor:
         return None  # The notes say where the money is.
+    if page.state is PageState.CANCELLED and page.may_be_approved:
+        return None  # Perhaps it is being taken.
     if page.state in (PageState.CANCELLED, PageState.CLOSED):
         return words(f"result.{page.state.value}_more")  # words: result.cancelled_more, result.closed_more
     # words: result.used_up_more, result.expired_more, result.disabled_more
@@ -145,7 +147,8 @@ def _notes(page: PageModel) -> Iterator[str]:
     payment, words = page.payment, page.words
     yield from variance_of(page)
     if page.may_get_money and not (payment.held.minor or payment.returned.minor):
-        yield words.rich("result.just_sent")
+        # words: result.just_approved, result.just_sent
+        yield words.rich("result.just_approved" if page.may_be_approved else "result.just_sent")
     if payment.held.minor and page.state is not PageState.PAID:
         yield words.rich("result.will_go_back", amount=page.money(payment.held))
     yield from movements_of(page)

@@ -328,18 +328,20 @@
     const leaving = one("[data-leaving]");
     let left = Number(link.dataset.leave);
     if (!left) return;
-    const text = leaving.firstChild;
+    const text = leaving.firstChild, stay = one("[data-stay]");
+    // Whoever comes back from the shop is not sent there again.
+    const settle = () => { clearInterval(timer); history.replaceState(null, "", stay.href); };
     const timer = setInterval(() => {
       left -= 1;
       text.textContent = text.textContent.replace(/\d+/, String(Math.max(left, 0)));
-      if (left <= 0) { clearInterval(timer); location.assign(link.href); }
+      if (left <= 0) { settle(); location.assign(link.href); }
     }, 1000);
     timers.push(timer);
-    one("[data-stay]").addEventListener("click", (event) => {
+    link.addEventListener("click", settle);
+    stay.addEventListener("click", (event) => {
       event.preventDefault();
-      clearInterval(timer);
+      settle();
       leaving.hidden = true;
-      history.replaceState(null, "", event.target.href);
     });
   };
 
