@@ -279,7 +279,7 @@ async def test_what_is_no_card_number_is_refused_and_never_repeated(new_checkout
 WRONG_CARD_FIELDS: dict[str, dict[str, Any]] = {
     "expiryMonth": {
         "month 13": 13, "month 0": 0, "month -1": -1, "month 13 as text": "13", "month of three digits": "007",
-        "month with a space": " 7", "month in other digits": "٧", "half a month": 1.5, "month true": True,
+        "month with a space": " 7", "half a month": 1.5, "month true": True,
         "no month": ...,
     },
     "expiryYear": {

@@ -24,7 +24,7 @@ from tidegate.core.clock import SystemClock, monotonic_s
 from tidegate.core.errors import RateLimited
 from tidegate.docs.routes import SandboxKeys
 from tidegate.infra import rate_limit
-from tidegate.infra.http.request_limit import Allowance, Limiter
+from tidegate.infra.http.request_limit import Allowance, Limiter, networks_of
 from tidegate.infra.http.routing import Answering
 from tidegate.infra.page.router import _PageEndpoint
 from tidegate.infra.rate_limit import RateLimit
@@ -420,6 +420,10 @@ def test_addresses_of_one_household_share_a_limit(limiter: Limiter, let_pass: Le
 def test_other_households_have_limits_of_their_own(limiter: Limiter, let_pass: LetPass, one: str, other: str) -> None:
     uses_up(limiter, one)
     limiter.check(TEN.of_address(other), "too many")
+
+
+def test_what_is_no_address_is_counted_as_one() -> None:
+    assert {networks_of(text) for text in ("garbage0", "garbage1", '"203.0.113.14:1"', "")} == {(("", 1),)}
 
 
 def test_who_rotates_through_the_networks_of_one_household_gains_four_times_as_much(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from build import Checkout
-from checkout.paying import WANTS_PIN_AND_OTP, card, phone
+from checkout.paying import SUCCEEDS, WANTS_PIN_AND_OTP, card, phone
 from checkout.plain_browser import Sheet, open_page
 from conftest import MakeCheckout
 
@@ -44,6 +44,13 @@ async def test_a_card_is_paid_on_the_page_with_the_digits_of_any_keyboard(
     page = await page.send("/authorize", otp=typed("123 456", digits))
     await checkout.tick()
     assert "₦100.00 paid" in (await page.again()).text
+
+
+@on_every_keyboard
+async def test_every_field_of_a_card_has_the_digits_of_any_keyboard(new_checkout: MakeCheckout, digits: str) -> None:
+    fields = {"number": SUCCEEDS, "expiryMonth": "12", "expiryYear": "2040", "cvv": "123"}
+    given = {name: typed(text, digits) for name, text in fields.items()}
+    assert (await (await new_checkout()).charge({"type": "card", "card": given})).status_code == 200
 
 
 @on_every_keyboard

@@ -51,6 +51,11 @@ def test_a_sign_elsewhere_is_left_alone() -> None:
     assert row(["a=b", "a-b", " x@y", "1+1", "a; b=c"]) == b"a=b,a-b, x@y,1+1,a; b=c\r\n"
 
 
+@pytest.mark.parametrize("unseen", ["\ufeff", "\u200b", "\u200d", "\u2060", "\u00ad", " \ufeff "])
+def test_what_nobody_sees_hides_no_formula(unseen: str) -> None:
+    assert row([f"{unseen}=1"]).decode() == f"{unseen}'=1\r\n"
+
+
 @pytest.mark.parametrize(
     "text", ["a;=1+1", "a; =1", 'a;"=1"', ";;+1", "a;＝1", "=1;-1", " =1", "'=1", "\t=1", "\r\n=1"]
 )

@@ -89,7 +89,9 @@ class _NumberOrDigits(int):
 
     @classmethod
     def parse(cls, value: Any) -> Self:
-        number = int(value) if isinstance(value, str) and re.fullmatch(cls.text, value, re.ASCII) else value
+        # From any keyboard.
+        digits = digit.in_ascii(value) if isinstance(value, str) else ""
+        number = int(digits) if re.fullmatch(cls.text, digits, re.ASCII) else value
         if type(number) is not int or not cls.least <= number <= cls.most:
             raise ValueError(cls.complaint)
         return cls(number)

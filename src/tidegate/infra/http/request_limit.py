@@ -45,11 +45,12 @@ class Counted:
 
 
 def networks_of(address: str) -> tuple[tuple[str, int], ...]:
-    """What an address is counted as, and how many times the allowance of one address each has."""
+    """What an address is counted as, and how many times the allowance of one address each has. All that is no address
+    is counted as one."""
     try:
         ip = ip_address(address)
     except ValueError:
-        return ((address, 1),)
+        return (("", 1),)
     if isinstance(ip, IPv6Address) and ip.ipv4_mapped is None:
         return (ip.packed[:8].hex(), 1), (ip.packed[:7].hex(), WIDE_NETWORK_FACTOR)
     return ((str(getattr(ip, "ipv4_mapped", None) or ip), 1),)
