@@ -244,9 +244,9 @@ class PageModel:
     @property
     def cancel_question(self) -> str:
         if self.state is PageState.SHORT:
-            return self.words["short.sure"]
+            return self.words("short.sure")
         has_sent = self._open_attempt is not None and self._open_attempt.said_sent_at is not None
-        return self.words["cancel.sure_sent" if has_sent else "cancel.sure"]  # words: cancel.sure, cancel.sure_sent
+        return self.words("cancel.sure_sent") if has_sent else self.words("cancel.sure")
 
     # The attempt under way.
 

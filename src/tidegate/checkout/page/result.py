@@ -147,8 +147,7 @@ def _notes(page: PageModel) -> Iterator[str]:
     payment, words = page.payment, page.words
     yield from variance_of(page)
     if page.may_get_money and not (payment.held.minor or payment.returned.minor):
-        # words: result.just_approved, result.just_sent
-        yield words.rich("result.just_approved" if page.may_be_approved else "result.just_sent")
+        yield words.rich("result.just_approved") if page.may_be_approved else words.rich("result.just_sent")
     if payment.held.minor and page.state is not PageState.PAID:
         yield words.rich("result.will_go_back", amount=page.money(payment.held))
     yield from movements_of(page)
