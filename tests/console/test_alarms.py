@@ -98,7 +98,7 @@ async def test_cards_that_are_tried_out_are_paused_until_the_operator_lifts_it(
     facts = AlarmFacts(now=now, cards=(CardHour(business_id, "Bakery", 1, 40),))
     await update(inflows.runtime.db, facts, "")
     at = f"/merchants/{business_id}"
-    assert "so its cards are paused" in (await operator.get(at)).text
+    assert "so its cards were paused" in (await operator.get(at)).text
     assert (await operator.send(f"{at}/cards", at=at, what="lift")).status_code == 303
     # While the alarm lasts, what was lifted stays lifted.
     await update(inflows.runtime.db, facts, "")

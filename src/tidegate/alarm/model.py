@@ -115,7 +115,7 @@ def _cards(facts: AlarmFacts) -> Iterator[Alarm]:
             yield Alarm(
                 rule=CARDS_DECLINED, subject=one.business_id, page=f"/merchants/{one.business_id}",
                 sentence=f"{one.business}: cards were declined in {one.declined} of {ended} payments of the last hour; "
-                "stolen ones may be tried out, so its cards are paused.",
+                "stolen ones may be tried out, so its cards were paused.",
             )  # fmt: skip
 
 

@@ -61,7 +61,11 @@ def verify() -> None:
         out.print(f"[red]✗[/] {plain(one)}", soft_wrap=True)
     if found:
         raise SystemExit(1)
-    out.print("[green]✓[/] Every row of the audit trail is as it was written.")
+    out.print(
+        "[green]✓[/] Every row of the audit trail is as it was written. Notes, reasons and names may be erased on "
+        "request, so they are not part of the chain.",
+        soft_wrap=True,
+    )
 
 
 @audit.command(name="export")
