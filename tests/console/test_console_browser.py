@@ -273,3 +273,21 @@ async def test_ctrl_k_goes_to_the_search(browser: Browser, operator: SignedInSta
     await page.keyboard.type("nothing-at-all")
     await page.keyboard.press("Enter")
     await page.get_by_text("Nothing is called “nothing-at-all”").wait_for()
+
+
+@pytest.mark.usefixtures("two_disputes")
+async def test_long_words_push_nothing_off_the_page(operator: SignedInStaff, inflows: Inflows, admin: Any) -> None:
+    long = "x" * 200
+    await inflows.notified(credit(await inflows.number(), payeeName=DIFFERENT))
+    await admin.execute("UPDATE collection SET note = $1", long)
+    await admin.execute("UPDATE business SET name = $1 WHERE id = $2", "N" * 100, inflows.shop.business_id)
+    await operator.send(f"/merchants/{inflows.shop.business_id}/cards", at=f"/merchants/{inflows.shop.business_id}",
+                        what="pause", reason=long)  # fmt: skip
+    async with chromium() as browser:
+        page = await visit(browser, operator)
+        for below in ("/audit", "/held?status=returned", "/merchants", "/disputes"):
+            await page.goto(operator.path(below))
+            for width in (390, 1024, 1280):
+                await page.set_viewport_size({"width": width, "height": 900})
+                wide = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+                assert await page.evaluate(wide) <= 0, (below, width)
