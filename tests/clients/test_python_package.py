@@ -100,6 +100,40 @@ async def test_the_readme_runs_with_the_wheel_that_it_installs(shop: Shop, base_
     assert said.split()[-4:] == ["initiated", "wrong_signature", "204", "401"]
 
 
+MISTAKES = {
+    'client.payments.create(amount=1, currency="NGN")': "customer",
+    'client.payments.create(amount=0.1, currency="NGN", customer=ADA)': "float",
+    'client.payments.verify("a").amonut': "amonut",
+    'assert event.event != "refund.successful"; event.data.refund': "refund",
+}
+MISTAKEN_HEAD = (
+    "from tidegate_client import Tidegate, webhooks",
+    'client, event = Tidegate(), webhooks.verify(b"", {}, "")',
+    'ADA = {"name": "Ada", "email": "a@example.com"}',
+)
+
+
+def test_the_readme_fits_the_types_and_mistakes_do_not(wheel: Path, tmp_path: Path) -> None:
+    """With a public checker, at its strictest, on the wheel as it is installed."""
+    zipfile.ZipFile(wheel).extractall(tmp_path / "lib")
+    (tmp_path / "readme.py").write_text("\n".join(_BLOCK.findall((CLIENT / "README.md").read_text())))
+    (tmp_path / "mistakes.py").write_text("\n".join([*MISTAKEN_HEAD, *MISTAKES]))
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--no-color-output", "readme.py", "mistakes.py"],
+        cwd=tmp_path, check=False, capture_output=True, text=True, timeout=300,
+        env={**os.environ, "MYPYPATH": "lib"},
+    )  # fmt: skip
+    said = done.stdout.splitlines()
+    assert [line for line in said if not line.startswith(("mistakes.py:", "Found "))] == [], done.stderr
+    first = len(MISTAKEN_HEAD) + 1
+    missed = [
+        wrong
+        for number, (wrong, names) in enumerate(MISTAKES.items(), start=first)
+        if not any(line.startswith(f"mistakes.py:{number}:") and names in line for line in said)
+    ]
+    assert missed == [], said
+
+
 FIRST_USES = """
 import sys, threading
 import httpx2

@@ -51,6 +51,7 @@ async def test_everything_on_a_page_is_inside_a_landmark(name: str, still_stage:
 async def test_every_kind_of_page_of_the_documentation_is_accessible_and_fits(name: str, still_stage: Stage) -> None:
     page = await DOCS[name](still_stage)
     await assert_accessible(page, has_many_alike=not IS_THOROUGH)
+    assert [found["nodes"] for found in await violations_in(page, LANDMARKS)] == []
     assert await overflow_of(page) == 0
     async for _ in looks_of(page, OTHER_LOOK):
         await assert_accessible(page, only=OF_LOOKS, has_many_alike=not IS_THOROUGH)

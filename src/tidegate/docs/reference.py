@@ -85,7 +85,7 @@ class EventView:
     name: str
     slug: str
     description: str
-    is_always_sent: bool
+    sent_to: str
     headers: tuple[tuple[str, str], ...]
     payload: str
     fields: tuple[FieldRow, ...]
@@ -173,7 +173,7 @@ class ApiReference:
             name=event.name,
             slug=f"events/{event.name}",
             description=event.description,
-            is_always_sent=event.is_always_sent,
+            sent_to=event.sent_to,
             headers=tuple(event.headers.items()),
             payload=examples.pretty(event.example),
             fields=self._schemas.rows(content["schema"]),

@@ -44,7 +44,7 @@ class Mail(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        link = (f"{self.link[0]}:\n{self.link[1]}",) if self.link else ()
+        link = (f"{self.link[0]}\n{self.link[1]}",) if self.link else ()
         return "\n\n".join((*self.paragraphs, *link, *filter(None, (self.closing,)))) + "\n"
 
     @property

@@ -28,9 +28,17 @@ def documented(payload: type[msgspec.Struct], example: Mapping[str, Any]) -> Eve
         description=MEANING_OF_EVENT[name],
         payload=payload,
         example=example,
-        is_always_sent=name in EVENTS_ALWAYS,
+        sent_to=_sent_to(name),
         headers=HEADERS,
     )
+
+
+def _sent_to(name: str) -> str:
+    if name in EVENTS_ALWAYS:
+        return "Sent to every endpoint."
+    if name == TEST_EVENT:
+        return "Sent when you ask for a test event; no endpoint lists it."
+    return "Sent to endpoints that list it in `events`."
 
 
 TEST = documented(wire.TestEvent, {**examples.TEST_DELIVERY["payload"], "event": TEST_EVENT})

@@ -7,7 +7,7 @@ import binascii
 import hmac
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -21,7 +21,11 @@ TOLERANCE_S = 300
 class UnknownEvent(EventModel, kw_only=True):
     """An event that this version does not know; `raw` has all of it."""
 
-    event: str
+    # Its name. For type checkers it is none of the known ones, so that comparing with one of these tells them its data.
+    if TYPE_CHECKING:
+        event: Literal["unknown"]
+    else:
+        event: str
     data: dict[str, Any]
 
 
@@ -36,7 +40,8 @@ def verify(
     """The event, when one of the secrets has signed these very bytes within the tolerance.
 
     `body` is the raw body: JSON that was parsed and written again has another signature. `headers` is what your
-    framework gives; the case of names does not matter. Drop duplicates by `event.id`. Raises WebhookSignatureError.
+    framework gives; the case of names does not matter. Drop duplicates by `event.id`. An event that is newer than this
+    client is an UnknownEvent. Raises WebhookSignatureError.
     """
     if not isinstance(body, bytes):
         raise TypeError("body must be the raw bytes of the request, before anything parses them")

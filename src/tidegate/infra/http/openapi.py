@@ -107,7 +107,8 @@ class EventDocument:
     description: str
     payload: type[msgspec.Struct]
     example: Mapping[str, Any]
-    is_always_sent: bool
+    # Which endpoints get it: a sentence.
+    sent_to: str
     # Headers of the request and what they say.
     headers: Mapping[str, str]
 

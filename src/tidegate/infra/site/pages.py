@@ -96,13 +96,11 @@ class SitePages:
 
     def _error(self, refusal: Refusal, status: int, request_id: str, suggestion: Suggestion | None) -> Html:
         title = _TITLES.get(status) or (_BUG if status >= 500 else "This request was refused")
-        allowed = refusal.allowed if isinstance(refusal, MethodNotAllowed) else ()
         return self.html(
             "error.html",
             status=status,
             title=title,
             message=refusal.message[:1].upper() + refusal.message[1:],
-            allowed=", ".join(allowed),
             is_missing=status == 404 and suggestion is None,
             suggestion=suggestion,
             request_id=request_id,
