@@ -293,6 +293,9 @@ async def _invariants(tx: Tx, now: datetime) -> AsyncIterator[Finding]:
     keyless = await store.list_businesses_without_key(tx, now)
     advice = "make one with `tidegate merchant keys roll BUSINESS`"
     yield _nothing("keys", keyless, "every active business has a valid secret key", advice)
+    mistaken = await store.list_businesses_with_wrong_cards(tx)
+    advice = "pause its cards and lift that: `tidegate merchant cards pause`, then `lift`"
+    yield _nothing("cards", mistaken, "every business takes cards unless they are paused", advice)
     parked = await lease_store.list_failed(tx, only_parked=True, limit=store.FINDINGS_MAX)
     refused = await mail_store.list_failed(tx, since=now - MAIL_FAILED_FOR, limit=store.FINDINGS_MAX)
     # A recipient's address may be wrong; the service is not.

@@ -79,3 +79,16 @@ async def list_businesses_without_key(tx: Tx, now: datetime) -> list[str]:
         FINDINGS_MAX,
     )
     return [row["id"] for row in rows]
+
+
+async def list_businesses_with_wrong_cards(tx: Tx) -> list[str]:
+    """Whether a business takes cards is kept with it, so that no payment looks for a pause."""
+    rows = await tx.fetch(
+        """
+        SELECT id FROM business
+         WHERE takes_cards = EXISTS (SELECT FROM card_pause WHERE business_id = business.id AND lifted_at IS NULL)
+         LIMIT $1
+        """,
+        FINDINGS_MAX,
+    )
+    return [row["id"] for row in rows]
