@@ -16,7 +16,7 @@ from browser import chromium, open_context
 from build import Checkout, Shop
 from checkout.paying import WITHOUT_MONEY, card
 from conftest import MakeCheckout
-from console.people import SignedInStaff
+from console.people import SignedInStaff, let_refunds_wait
 from console.test_staff_approvals import decide, held, open_approval, proposed, rail_resumed
 from dashboard.people import People
 from dashboard.test_browser import VIEWS, look_at
@@ -156,7 +156,7 @@ async def test_every_page_on_a_dark_phone_and_on_a_desk(
     credited = await inflows.notified(credit(await inflows.number(), 3_900_00))
     refund = {"transReference": credited["reference"], "amount": 5}
     assert (await inflows.call("POST", "/collections/refund", refund)).status_code == 200
-    await admin.execute("UPDATE refund SET initiated_at = initiated_at - interval '1 hour'")
+    await let_refunds_wait(admin)
     returned = await inflows.notified(credit(await inflows.number(), payeeName=DIFFERENT))
     await admin.execute("UPDATE money_return SET status = 'failed', failure = 'closed account', next_try_at = NULL")
     first, second = await held(inflows), await held(inflows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -169,7 +170,8 @@ async def test_what_was_paid_and_how_long_it_took_is_shown(
 ) -> None:
     paid = await new_checkout()
     assert (await paid.charge(card())).status_code == 200
-    await admin.execute("UPDATE attempt SET created_at = updated_at - interval '7.5 s'")
+    ended_at = await admin.fetchval("SELECT updated_at FROM attempt")
+    await admin.execute("UPDATE attempt SET created_at = $1", ended_at - timedelta(seconds=7.5))
     await new_checkout(paid.shop)
     await admin.execute("UPDATE payment SET status = 'expired' WHERE status = 'initiated'")
     assert "50.0%" in (await operator.get("/merchants")).text

@@ -12,7 +12,7 @@ import pytest
 from checkout.paying import card
 from cli.operating import Operator
 from conftest import MakeCheckout
-from console.people import SignedInStaff
+from console.people import SignedInStaff, let_refunds_wait
 from console.test_staff_approvals import decide, open_approval, rail_resumed
 from database_questions import watched_server
 from inflow import DIFFERENT, Inflows, credit
@@ -74,7 +74,7 @@ async def test_a_refund_without_an_end_is_ended_by_two(
     arrived = await inflows.notified(credit(await inflows.number()))
     answer = await inflows.call("POST", "/collections/refund", {"transReference": arrived["reference"], "amount": 5})
     assert answer.status_code == 200, answer.text
-    await admin.execute("UPDATE refund SET initiated_at = initiated_at - interval '1 hour'")
+    await let_refunds_wait(admin)
     assert (await operator.get("")).text.count('href="/console/stuck"') > 1
     part = answer.json()["data"]["reference"] + "-1"
     at = f"/stuck/refund/{inflows.shop.business_id}/{part}/end"
@@ -128,7 +128,7 @@ async def test_the_page_of_a_refund_shows_its_way_and_ends_it(
     arrived = await inflows.notified(credit(await inflows.number()))
     answer = await inflows.call("POST", "/collections/refund", {"transReference": arrived["reference"], "amount": 5})
     reference = answer.json()["data"]["reference"]
-    await admin.execute("UPDATE refund SET initiated_at = initiated_at - interval '1 hour'")
+    await let_refunds_wait(admin)
     await admin.execute(
         """
         INSERT INTO leased_work (business_id, kind, id, next_try_at, failures, last_error)
@@ -234,7 +234,7 @@ async def test_a_paused_rail_is_said_where_its_refunds_wait_and_is_not_asked(
         "/collections/refund", json={"transReference": paid.pay_code, "amount": 5}, headers=paid.shop.verify_headers
     )
     part = f"{answer.json()['data']['reference']}-1"
-    await admin.execute("UPDATE refund SET initiated_at = initiated_at - interval '1 hour'")
+    await let_refunds_wait(admin)
     await admin.execute(
         """
         INSERT INTO leased_work (business_id, kind, id, next_try_at, failures, last_error)

@@ -138,8 +138,8 @@ async def test_only_differences_that_the_server_found_are_explained(
 async def test_a_comparison_is_kept_for_a_day(reconciling: Reconciling, inflows: Inflows, admin: Any) -> None:
     line, _ = await _line(inflows)
     page = await reconciling.upload(line, line)
-    late = kept_comparison.KEPT_FOR + timedelta(minutes=1)
-    await admin.execute("UPDATE comparison SET made_at = made_at - $1::interval", late)
+    made_at = await admin.fetchval("SELECT made_at FROM comparison")
+    await admin.execute("UPDATE comparison SET made_at = $1", made_at - kept_comparison.KEPT_FOR - timedelta(minutes=1))
     assert "Differences" not in (await reconciling.by.get("/reconcile")).text
     assert (await reconciling.explain(page.text, 0)).status_code == 422
 

@@ -38,7 +38,6 @@ OVER_ALL_BUSINESSES = {
     "collection/review_store:list_*": DUE,
     "console/find_store:find_*": OPERATOR,
     "console/ledger_store:*": OPERATOR,
-    "console/merchant_store:list_merchants": OPERATOR,
     "console/queue_store:*": OPERATOR,
     "console/work_store:*": OPERATOR,
     "dashboard/case_store:open_once": "the business of a code that stands in the address, in the same statement",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import NamedTuple
 
@@ -14,6 +15,11 @@ from tidegate.ledger.model import Journal
 from tidegate.payment.change import Receipt
 from tidegate.rail.event import MoneyArrived
 from tidegate.rail.notification import AlreadyReceived, NotificationRef
+
+# Of a body, in lists.
+SHOWN_BYTES_MAX = 16_000
+# What contradicts an earlier notification is kept under the identifier of that and a part of its own hash.
+_ID_OF_CONTRADICTION = re.compile(r"#[0-9a-f]{16}\Z")
 
 
 class QuarantinedNotice(NamedTuple):
@@ -33,16 +39,20 @@ class QuarantinedNotice(NamedTuple):
 async def list_quarantined(tx: Tx, *, limit: int) -> list[QuarantinedNotice]:
     rows = await tx.fetch(
         """
-        SELECT notice.rail, notice.id, notice.note, notice.received_at, substr(notice.body, 1, 16000) AS body,
-               substr(earlier.body, 1, 16000) AS first
-          FROM notification AS notice
-          LEFT JOIN notification AS earlier ON earlier.rail = notice.rail AND notice.id ~ '#[0-9a-f]{16}$'
-                    AND earlier.id = left(notice.id, -17)
-         WHERE notice.state = 'quarantined' ORDER BY notice.received_at LIMIT $1
+        SELECT rail, id, note, received_at, substr(body, 1, $2) AS body FROM notification
+         WHERE state = 'quarantined' ORDER BY received_at LIMIT $1
         """,
-        limit,
-    )
-    return [QuarantinedNotice(**row) for row in rows]
+        limit, SHOWN_BYTES_MAX,
+    )  # fmt: skip
+    return [QuarantinedNotice(**row, first=await _find_first(tx, row["rail"], row["id"])) for row in rows]
+
+
+async def _find_first(tx: Tx, rail: str, notification_id: str) -> bytes | None:
+    """On a cluster it may be on another node, so that no join finds it."""
+    if not _ID_OF_CONTRADICTION.search(notification_id):
+        return None
+    body = await find_body(tx, rail, _ID_OF_CONTRADICTION.sub("", notification_id))
+    return body[:SHOWN_BYTES_MAX] if body else body
 
 
 async def close_quarantined(tx: Tx, rail: str, notification_id: str) -> bool:

@@ -21,7 +21,7 @@ async def put(tx: Tx, person_id: str, report: bytes, *, now: datetime) -> None:
         """
         INSERT INTO comparison (business_id, person_id, made_at, report) VALUES ($1, $2, $3, $4)
             ON CONFLICT ON CONSTRAINT comparison_pk DO UPDATE
-           SET id = DEFAULT, made_at = excluded.made_at, report = excluded.report
+           SET id = excluded.id, made_at = excluded.made_at, report = excluded.report
         """,
         PLATFORM_BUSINESS_ID, person_id, now, report,
     )  # fmt: skip
