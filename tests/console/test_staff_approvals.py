@@ -293,7 +293,10 @@ async def test_an_approval_whose_connection_dies_happens_once_or_not_at_all(
     approval = await proposed(operator, reference)
     async with inflows.runtime.db.transaction() as tx:
         # The approval is decided in its transaction, and then waits for the inflow.
-        await tx.execute("SELECT FROM collection WHERE reference = $1 FOR UPDATE", reference)
+        await tx.execute(
+            "SELECT FROM collection WHERE business_id = $1 AND reference = $2 FOR UPDATE",
+            inflows.shop.business_id, reference,
+        )  # fmt: skip
         deciding = asyncio.create_task(decide(approver, approval))
         await until_waiting(admin, unless=deciding)
         await admin.execute(

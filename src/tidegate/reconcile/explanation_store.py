@@ -27,18 +27,23 @@ class BreakNote(NamedTuple):
 
 async def put(tx: Tx, rail: str, about: ExplainedBreak, note: str, *, by: str, now: datetime) -> str | None:
     """In place of an earlier one, which is returned."""
+    key = (PLATFORM_BUSINESS_ID, rail, about.kind.value, about.transaction_id, about.sides)
+    # Two statements: on a cluster an INSERT has no subquery.
     earlier: str | None = await tx.fetchval(
         """
-        WITH earlier AS (
-            SELECT note FROM break_note
-             WHERE business_id = $1 AND rail = $2 AND kind = $3 AND transaction_id = $4 AND sides = $5)
+        SELECT note FROM break_note
+         WHERE business_id = $1 AND rail = $2 AND kind = $3 AND transaction_id = $4 AND sides = $5
+        """,
+        *key,
+    )
+    await tx.execute(
+        """
         INSERT INTO break_note (business_id, rail, kind, transaction_id, sides, note, noted_by, noted_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
             ON CONFLICT ON CONSTRAINT break_note_pk DO UPDATE
            SET note = excluded.note, noted_by = excluded.noted_by, noted_at = excluded.noted_at
-        RETURNING (SELECT note FROM earlier)
         """,
-        PLATFORM_BUSINESS_ID, rail, about.kind.value, about.transaction_id, about.sides, note, by, now,
+        *key, note, by, now,
     )  # fmt: skip
     return earlier
 
