@@ -11,7 +11,7 @@ POSTGRES_BIN ?=
 # Tests run side by side, each process with a database, a server and a browser of its own.
 TEST_PROCESSES ?= 4
 # Those that speak SQL.
-CLUSTER_TESTS := $(addprefix tests/,account checkout cluster collection console/test_finding.py dashboard dispute doctor intake ledger mail member \
+CLUSTER_TESTS := $(addprefix tests/,account checkout cluster collection console dashboard dispute doctor intake ledger mail member \
 	merchant payment payment_link race reconcile refund request_log retention sandbox stories wallet webhook worker)
 # Of `make chaos`: how long. Of it and `make live-kills`: which run is repeated.
 HOURS  ?=

@@ -286,6 +286,7 @@ async def test_two_who_approve_at_once_book_once(
     assert journals.get("held_settled", 0) + journals.get("held_returning", 0) == 1
 
 
+@pytest.mark.one_server("on a cluster, the connection that waits is one between nodes")
 async def test_an_approval_whose_connection_dies_happens_once_or_not_at_all(
     operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any
 ) -> None:
