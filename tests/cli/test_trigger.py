@@ -111,6 +111,16 @@ async def test_it_is_paid_by_a_method_that_the_payment_has(home: Path) -> None:
         assert "this event needs bank_transfer; the payment offers only mobile_money, card" in said
 
 
+async def test_an_inflow_comes_to_an_account_of_its_currency(home: Path) -> None:
+    async with receiving() as receiver:
+        await asyncio.to_thread(subscribe, home, receiver)
+        code, said = await said_by(home, "collection.successful", "--set", "currency=USD")
+        assert code == 0, said
+        told = [json.loads(one.body) for one in receiver.received]
+        [inflow] = [one["data"] for one in told if one["event"] == "collection.successful"]
+        assert inflow["sourceCurrency"] == "USD"
+
+
 async def test_a_refusal_of_the_server_is_shown(home: Path) -> None:
     async with receiving(answer(500)) as receiver:
         endpoint_id = await asyncio.to_thread(subscribe, home, receiver)

@@ -213,6 +213,23 @@ async def test_a_link_of_somebody_else_is_refused(checkout: LinkedCheckout, open
         assert said == "TypeError", link
 
 
+async def test_a_link_that_the_script_does_not_take_is_a_plain_one(
+    checkout: LinkedCheckout, open_shop: OpenShop
+) -> None:
+    page = await open_shop(checkout)
+    link = f"{checkout.link}?lang=fr"
+    await page.evaluate(
+        """(href) => {
+            const link = Object.assign(document.createElement("a"), { href, textContent: "Payer" });
+            link.dataset.tidegate = "";
+            document.body.append(link);
+        }""",
+        link,
+    )
+    await page.get_by_role("link", name="Payer").click()
+    await page.wait_for_url(link)
+
+
 async def test_escape_closes_it(checkout: LinkedCheckout, open_shop: OpenShop) -> None:
     page = await open_shop(checkout)
     await opened(page)

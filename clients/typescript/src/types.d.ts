@@ -492,7 +492,7 @@ export interface CollectionRecord {
   amountOwed: number;
   /** 1 once it is returned or reversed, otherwise 0. */
   isReversed: number;
-  /** Value date of the bank. */
+  /** From when on the bank counts the money: its value date. */
   valueDate: string;
   /** `future` or `old` when the bank's value date is unusual. */
   valueDateFlag: string | null;
@@ -556,7 +556,7 @@ export interface CreditedInflowData {
   customerName: string;
   /** Where the inflow stands. */
   status: CollectionStatus;
-  /** Value date of the bank. */
+  /** From when on the bank counts the money: its value date. */
   initiatedAt: string;
   /** When the rail reported it to us. */
   createdAt: string;
@@ -716,7 +716,7 @@ export interface DisputedChargeData {
   createdAt: string;
   /** When the event happened. */
   updatedAt: string;
-  /** The dispute. */
+  /** What the payer's bank disputes, and until when it can be answered. */
   dispute: DisputeData;
 }
 
@@ -1296,7 +1296,7 @@ export interface ReturnedInflowData {
   customerName: string;
   /** Where the inflow stands. */
   status: CollectionStatus;
-  /** Value date of the bank. */
+  /** From when on the bank counts the money: its value date. */
   initiatedAt: string;
   /** When the rail reported it to us. */
   createdAt: string;
@@ -1593,7 +1593,7 @@ export interface PaymentsCreateParams {
   reference?: string | null;
   /** Where the customer returns to after the payment, with `?reference=…` added. */
   redirectUrl?: string | null;
-  /** Any JSON of yours; returned as sent. */
+  /** Any JSON of yours; returned as sent. At most 50 keys of 40 characters, texts of 500 characters, and 16 kB. */
   metadata?: Record<string, unknown> | null;
   /** Shown to the customer after a successful payment, as plain text. */
   successMessage?: string | null;
@@ -1731,7 +1731,7 @@ export interface AccountsRequestParams {
   entityName?: string | null;
   /** Who will pay into the account, and for what. */
   paymentFlowDescription?: string | null;
-  /** Any JSON of yours; returned as sent. */
+  /** Any JSON of yours; returned as sent. At most 50 keys of 40 characters, texts of 500 characters, and 16 kB. */
   metadata?: Record<string, unknown> | null;
 }
 

@@ -25,7 +25,7 @@ from tidegate.infra.http.operation import Timestamp, meanings
 from tidegate.infra.http.paging import PER_PAGE, PageNumber, PerPage
 from tidegate.infra.timestamp import to_iso
 from tidegate.merchant import card_data
-from tidegate.merchant.field import Metadata, PersonName, Reference, Remark
+from tidegate.merchant.field import METADATA_MEANING, Metadata, PersonName, Reference, Remark
 from tidegate.merchant.model import Business
 from tidegate.rail.interface import AccountDetails
 from tidegate.webhook.model import MEANING_OF_EVENT
@@ -79,7 +79,7 @@ class RequestAccount(msgspec.Struct, kw_only=True, rename="camel"):
     payment_flow_description: Annotated[
         Remark | None, Meta(description="Who will pay into the account, and for what.")
     ] = None
-    metadata: Annotated[Metadata | None, Meta(description="Any JSON of yours; returned as sent.")] = None
+    metadata: Annotated[Metadata | None, Meta(description=METADATA_MEANING)] = None
 
 
 def problems_between(fields: Mapping[str, Any], *, value: Any) -> Iterator[Problem]:

@@ -108,8 +108,9 @@ class RecipeContext:
         return found
 
     async def transfer_to_account(self, payee: str) -> None:
-        """To an account of its own, so that earlier money and a changed name do not matter."""
-        asked = await self.post("/profile/virtual-accounts/requests", account.REQUEST)
+        """To an account of its own, in the currency that is sent: earlier money and a changed name do not matter."""
+        currency = {name: value for name, value in self._changes.items() if name == "currency"}
+        asked = await self.post("/profile/virtual-accounts/requests", changed(account.REQUEST, currency))
         opened = await self.post(f"/sandbox/virtual-accounts/{asked['_id']}/approve")
         sent = {**collection.TRANSFER, "accountNumber": opened["accountNumber"], "payee": {"name": payee}}
         await self.post("/sandbox/transfers", changed(sent, self._changes))

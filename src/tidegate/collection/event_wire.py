@@ -26,7 +26,7 @@ class InflowData(msgspec.Struct, kw_only=True, rename="camel"):
     description: Annotated[str, Meta(description="The payer's remittance text, or a default.")]
     customer_name: Annotated[str, Meta(description="The sender's name; empty when not given.")]
     status: Annotated[CollectionStatus, Meta(description="Where the inflow stands.")]
-    initiated_at: Annotated[Timestamp, Meta(description="Value date of the bank.")]
+    initiated_at: Annotated[Timestamp, Meta(description="From when on the bank counts the money: its value date.")]
     created_at: Annotated[Timestamp, Meta(description="When the rail reported it to us.")]
     updated_at: Annotated[Timestamp, Meta(description="Time of the last change.")]
     reference: Annotated[str, Meta(description="Our reference of the inflow.")]

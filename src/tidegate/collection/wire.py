@@ -151,7 +151,7 @@ class CollectionRecord(msgspec.Struct, kw_only=True, rename="camel"):
         Decimal, Meta(description="Reversed by the bank and not covered by your wallet; debited from later credits.")
     ]
     is_reversed: Annotated[int, Meta(description="1 once it is returned or reversed, otherwise 0.")]
-    value_date: Annotated[Timestamp, Meta(description="Value date of the bank.")]
+    value_date: Annotated[Timestamp, Meta(description="From when on the bank counts the money: its value date.")]
     value_date_flag: Annotated[str | None, Meta(description="`future` or `old` when the bank's value date is unusual.")]
     bank_reference: Annotated[str, Meta(description="The bank's own reference of the transfer.")]
     legacy_business_id: Annotated[

@@ -24,6 +24,10 @@ METADATA_KEYS_MAX = 50
 METADATA_KEY_LENGTH_MAX = 40
 METADATA_VALUE_LENGTH_MAX = 500
 METADATA_BYTES_MAX = 16 * 1024
+METADATA_MEANING = (
+    f"Any JSON of yours; returned as sent. At most {METADATA_KEYS_MAX} keys of {METADATA_KEY_LENGTH_MAX} characters, "
+    f"texts of {METADATA_VALUE_LENGTH_MAX} characters, and {METADATA_BYTES_MAX // 1024} kB."
+)
 
 _REFERENCE = re.compile(r"[A-Za-z0-9\-_.=:]{1,100}")
 _PHONE = re.compile(r"\+?\d{7,15}", re.ASCII)

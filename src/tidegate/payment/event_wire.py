@@ -118,7 +118,9 @@ class DisputeData(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 class DisputedChargeData(ChargeData, kw_only=True, rename="camel"):
-    dispute: Annotated[DisputeData, Meta(description="The dispute.")]
+    dispute: Annotated[
+        DisputeData, Meta(description="What the payer's bank disputes, and until when it can be answered.")
+    ]
 
 
 class ChargeSuccessful(msgspec.Struct, kw_only=True):

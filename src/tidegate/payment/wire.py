@@ -19,7 +19,7 @@ from tidegate.infra.http import strict_json
 from tidegate.infra.http.operation import Timestamp, meanings
 from tidegate.infra.timestamp import to_iso
 from tidegate.merchant import card_data
-from tidegate.merchant.field import CustomerName, EmailAddress, Metadata, PhoneNumber, Reference
+from tidegate.merchant.field import METADATA_MEANING, CustomerName, EmailAddress, Metadata, PhoneNumber, Reference
 from tidegate.merchant.model import Business
 from tidegate.payment.method_field import ChosenMethod, OfferedMethods, PaymentMethod, RequestedMethod
 from tidegate.payment.model import Customer, PaymentOrder, PaymentStatus
@@ -66,7 +66,7 @@ class CreatePayment(msgspec.Struct, kw_only=True, rename="camel"):
         RedirectUrl | None,
         Meta(description="Where the customer returns to after the payment, with `?reference=…` added."),
     ] = None
-    metadata: Annotated[Metadata | None, Meta(description="Any JSON of yours; returned as sent.")] = None
+    metadata: Annotated[Metadata | None, Meta(description=METADATA_MEANING)] = None
     success_message: Annotated[
         Annotated[str, Meta(max_length=SUCCESS_MESSAGE_LENGTH_MAX)] | None,
         Meta(description="Shown to the customer after a successful payment, as plain text."),

@@ -904,7 +904,8 @@ class Payments:
             fee_bearer: Who pays the fee. By default what your business has set: at first, it does.
             reference: Yours, unique per business, never reusable; the pay code when absent.
             redirect_url: Where the customer returns to after the payment, with `?reference=…` added.
-            metadata: Any JSON of yours; returned as sent.
+            metadata: Any JSON of yours; returned as sent. At most 50 keys of 40 characters, texts of 500
+              characters, and 16 kB.
             success_message: Shown to the customer after a successful payment, as plain text.
             settlement_destination: The only destination: your wallet.
             payment_methods: In the order shown on the page, in any letter case. Every method of the currency when
@@ -1510,7 +1511,8 @@ class Accounts:
             monthly_volume: What you expect to receive in a month, in words.
             entity_name: Name of the entity that the account is for, where it is not the holder.
             payment_flow_description: Who will pay into the account, and for what.
-            metadata: Any JSON of yours; returned as sent.
+            metadata: Any JSON of yours; returned as sent. At most 50 keys of 40 characters, texts of 500
+              characters, and 16 kB.
         """
         return self._send(
             ops.ACCOUNTS_REQUEST,

@@ -589,7 +589,7 @@ class CollectionRecord(Model, kw_only=True):
     is_reversed: int
     """1 once it is returned or reversed, otherwise 0."""
     value_date: datetime
-    """Value date of the bank."""
+    """From when on the bank counts the money: its value date."""
     value_date_flag: str | None
     """`future` or `old` when the bank's value date is unusual."""
     bank_reference: str
@@ -651,7 +651,7 @@ class CreditedInflowData(Model, kw_only=True):
     status: CollectionStatus
     """Where the inflow stands."""
     initiated_at: datetime
-    """Value date of the bank."""
+    """From when on the bank counts the money: its value date."""
     created_at: datetime
     """When the rail reported it to us."""
     updated_at: datetime
@@ -787,7 +787,7 @@ class DisputedChargeData(Model, kw_only=True):
     updated_at: datetime
     """When the event happened."""
     dispute: DisputeData
-    """The dispute."""
+    """What the payer's bank disputes, and until when it can be answered."""
 
 
 class DocumentRecord(Model, kw_only=True):
@@ -1280,7 +1280,7 @@ class ReturnedInflowData(Model, kw_only=True):
     status: CollectionStatus
     """Where the inflow stands."""
     initiated_at: datetime
-    """Value date of the bank."""
+    """From when on the bank counts the money: its value date."""
     created_at: datetime
     """When the rail reported it to us."""
     updated_at: datetime

@@ -112,7 +112,7 @@
   // <a href="the payment's link" data-tidegate data-return-url="/thanks">: a plain link where this script does not run.
   addEventListener("click", (event) => {
     const link = event.target.closest?.("a[data-tidegate]");
-    if (!link || event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (!PAY.test(link?.href) || event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     checkout(link.href, { returnUrl: link.dataset.returnUrl });
   });
