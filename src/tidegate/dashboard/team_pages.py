@@ -10,7 +10,7 @@ from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVi
 from tidegate.infra.page.response import Html
 from tidegate.member import permission
 from tidegate.member.permission import Grant, Permission, Role
-from tidegate.member.team import Team
+from tidegate.member.team import Team, invitation_in, role_in
 
 _GRANT_WORDS = {
     Grant.YES: "yes",
@@ -40,6 +40,13 @@ class TeamPages:
             rights=[(one.value, [_GRANT_WORDS[permission.grant(role, one)] for role in Role]) for one in Permission],
         )  # fmt: skip
 
+    async def check_invitation(self, visitor: DashboardVisitor) -> Html | None:
+        try:
+            invitation_in(visitor.membership, visitor.form.get("email", ""), visitor.form.get("role", ""))
+        except Invalid as wrong:
+            return await self._page(visitor, wrong)
+        return None
+
     async def invite(self, visitor: DashboardVisitor) -> Html:
         form = visitor.form
         try:
@@ -57,6 +64,14 @@ class TeamPages:
             raise NotFound("there is nothing at this address")
         await self.team.withdraw(visitor.session.member, visitor.membership, number, origin=visitor.request.client)
         return self.shell.to(visitor, "/team")
+
+    async def check_change(self, visitor: DashboardVisitor) -> Html | None:
+        try:
+            if visitor.form.get("what") != "remove":
+                role_in(visitor.form.get("role", ""))
+        except Invalid as wrong:
+            return await self._page(visitor, wrong)
+        return None
 
     async def change(self, visitor: DashboardVisitor) -> Html:
         member, at, person = visitor.session.member, visitor.membership, visitor.request.path["person"]
@@ -81,10 +96,14 @@ class TeamPages:
     def routes(self) -> list[DashboardRoute]:
         return [
             DashboardRoute("GET", "/team", "showTeam", Permission.SEE, self.show),
-            DashboardRoute("POST", "/team/invitations", "invite", Permission.TEAM, self.invite),
+            DashboardRoute(
+                "POST", "/team/invitations", "invite", Permission.TEAM, self.invite, check=self.check_invitation
+            ),
             DashboardRoute(
                 "POST", "/team/invitations/{invitation}/withdraw", "withdrawInvitation", Permission.TEAM, self.withdraw
             ),
-            DashboardRoute("POST", "/team/{person}", "changeMember", Permission.TEAM, self.change),
+            DashboardRoute(
+                "POST", "/team/{person}", "changeMember", Permission.TEAM, self.change, check=self.check_change
+            ),
             DashboardRoute("POST", "/team/{person}/reset", "resetFactors", Permission.LIMITS, self.reset_factors),
         ]
