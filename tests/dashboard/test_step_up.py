@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from build import Shop
+from build import Checkout, Shop
 from conftest import MakeCheckout
 from dashboard.people import People, SignedInPerson
 from dashboard.test_roles import table_of
@@ -36,6 +36,13 @@ WRONG = {
 }
 
 
+@pytest.fixture
+async def paid(new_checkout: MakeCheckout, shop: Shop) -> Checkout:
+    checkout = await new_checkout(shop)
+    await checkout.transfer(await checkout.account(), "100.00")
+    return checkout
+
+
 def test_every_form_that_may_ask_for_a_factor_is_checked_before(runtime: Runtime) -> None:
     asking = {
         row.name: row.check is not None
@@ -49,15 +56,14 @@ def test_every_form_that_may_ask_for_a_factor_is_checked_before(runtime: Runtime
 
 @pytest.mark.parametrize("name", WRONG)
 async def test_nobody_shows_a_factor_for_a_form_that_is_wrong(
-    name: str, people: People, shop: Shop, runtime: Runtime, new_checkout: MakeCheckout, admin: Any
+    name: str, people: People, paid: Checkout, runtime: Runtime, admin: Any
 ) -> None:
-    checkout = await new_checkout(shop)
-    await checkout.transfer(await checkout.account(), "100.00")
+    shop = paid.shop
     row = next(one for one in table_of(runtime) if one.name == name)
     at, fields, sentence = WRONG[name]
     owner, viewer = await people.person(shop, Role.OWNER), await people.person(shop, Role.VIEWER)
     key_id = await admin.fetchval("SELECT id FROM credential WHERE business_id = $1 LIMIT 1", shop.business_id)
-    path = {"payment": checkout.pay_code, "key": str(key_id), "person": owner.member.id, "endpoint": "we_none"}
+    path = {"payment": paid.pay_code, "key": str(key_id), "person": owner.member.id, "endpoint": "we_none"}
     below, at = row.path.format(**path), at.format(**path)
     await admin.execute(LAPSED)
     before = await admin.fetchval("SELECT count(*) FROM audit")
@@ -87,11 +93,9 @@ async def test_a_form_that_is_right_still_asks_and_does_nothing_without(owner: S
 
 
 async def test_a_refund_that_was_sent_before_leads_to_what_it_made_also_after_the_proof_has_ended(
-    owner: SignedInPerson, shop: Shop, new_checkout: MakeCheckout, admin: Any
+    owner: SignedInPerson, paid: Checkout, admin: Any
 ) -> None:
-    checkout = await new_checkout(shop)
-    await checkout.transfer(await checkout.account(), "100.00")
-    at = f"/payments/{checkout.pay_code}"
+    at = f"/payments/{paid.pay_code}"
     fields = {**await owner.fields(at), "what": "part", "amount": "90", "factor": "sandbox"}
     made = await owner.post(f"{at}/refund", fields)
     assert made.status_code == 303
