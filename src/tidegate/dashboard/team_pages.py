@@ -30,13 +30,15 @@ class TeamPages:
     async def show(self, visitor: DashboardVisitor) -> Html:
         return await self._page(visitor)
 
-    async def _page(self, visitor: DashboardVisitor, wrong: Refusal | None = None, link: str = "") -> Html:
+    async def _page(
+        self, visitor: DashboardVisitor, wrong: Refusal | None = None, link: str = "", invited: str = ""
+    ) -> Html:
         members, invitations = await self.team.list_all(visitor.business.id)
         return self.shell.page(
             visitor, "team.html", title="Team", section="Team", wrong=wrong,
             status=200 if wrong is None else 409 if isinstance(wrong, Conflict) else 422,
             members=members, invitations=invitations, roles=permission.roles_given_by(visitor.membership.role),
-            link=link, sends_mail=self.sends_mail, all_roles=list(Role),
+            link=link, invited=invited, sends_mail=self.sends_mail, all_roles=list(Role),
             rights=[(one.value, [_GRANT_WORDS[permission.grant(role, one)] for role in Role]) for one in Permission],
         )  # fmt: skip
 
@@ -56,7 +58,9 @@ class TeamPages:
             )  # fmt: skip
         except (Invalid, Conflict) as wrong:
             return await self._page(visitor, wrong)
-        return self.shell.to(visitor, "/team") if self.sends_mail else await self._page(visitor, link=link)
+        if self.sends_mail:
+            return self.shell.to(visitor, "/team")
+        return await self._page(visitor, link=link, invited=form.get("email", "").strip())
 
     async def withdraw(self, visitor: DashboardVisitor) -> Html:
         number = number_in(visitor.request.path["invitation"])
