@@ -36,6 +36,9 @@ async def test_each_kind_that_needs_attention_is_shown_and_counted(
 ) -> None:
     for paid in (*["120.00"] * 6, *["80.00"] * 4, "100.00"):
         await pay(new_checkout, shop, paid)
+    # Neither counted nor listed.
+    at = f"/payments/{(await pay(new_checkout, shop, '120.00')).pay_code}"
+    assert (await owner.send(f"{at}/refund", at=at, what="excess")).status_code == 303
     number, rows = await attention(owner)
     # The last: nobody else approves refunds.
     whats = [*["₦20.00 too much"] * 3, "3 more", *["₦20.00 too little"] * 3, "1 more"]

@@ -127,8 +127,14 @@ async def test_what_was_paid_with_another_amount_is_found_by_one_word(
         said = re.findall(r'id="problems".*?</div>', page, re.S)
         assert (len(said), "Q “" in said[0], "“" in said[0]) == (1, False, True), query
     assert await references(owner, f"q=is:unusual+ref:{over.reference}") == [over.reference]
+    at = f"/payments/{over.pay_code}"
+    assert (await owner.send(f"{at}/refund", at=at, what="excess")).status_code == 303
+    await create(shop, reference="UNPAID")
+    for query, found in (("q=is:unrefunded", [exact, under]), ("q=is:unrefunded+is:unusual", [under])):
+        assert await references(owner, query) == [one.reference for one in found], query
+    assert await references(owner, "q=is:unrefunded&status=initiated") == []
     home = (await owner.get()).text
-    assert ("₦20.00 too much" in home, "₦20.00 too little" in home) == (True, True)
+    assert ("₦20.00 too much" in home, "₦20.00 too little" in home) == (False, True)
 
 
 @pytest.mark.parametrize(

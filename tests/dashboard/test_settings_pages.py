@@ -15,7 +15,10 @@ from build import Shop
 from cli.operating import Operator
 from conftest import MakeCheckout
 from dashboard.people import People, SignedInPerson
+from tidegate.core.errors import Invalid, Problem
+from tidegate.dashboard.problem import problems_of
 from tidegate.member.permission import Role
+from tidegate.payment_link.model import LinkFault
 
 BRAND = {"name": "Kente & Co", "accent": "#aa3311", "support_email": "help@kente.example", "support_phone": ""}
 
@@ -147,6 +150,12 @@ API_WORDS = [
     ("/payments/new", {"currency": "NGN", "amount": "x", "reference": "a b"}, "The amount must be"),
     ("/keys", {"name": "Shop"}, "What the key may do must be one or more"),
 ]
+
+
+def test_every_fault_of_a_link_has_words_of_its_form() -> None:
+    said = {kind: problems_of(Invalid(Problem("amount", "of the API", kind=kind)))[0][1] for kind in LinkFault}
+    assert len(set(said.values())) == len(LinkFault)
+    assert not any("of the API" in words for words in said.values())
 
 
 @pytest.mark.parametrize(("at", "fields", "words"), API_WORDS)

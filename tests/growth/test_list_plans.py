@@ -22,6 +22,7 @@ from tidegate.payment import list_store
 from tidegate.payment.list_store import PaymentFilter
 from tidegate.payment.model import PaymentStatus
 from tidegate.payment.variance import Variance
+from waiting import until
 
 ROWS = 30_000
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
@@ -112,6 +113,67 @@ async def test_a_page_and_its_count_read_little(grown: tuple[Any, Database, str]
     wanted, number = EVERY_FILTER[name]
     blocks, found = await blocks_read(database, business_id, wanted)
     assert (found, blocks < BLOCKS_MAX) == (number, True), blocks
+
+
+COUNTED_ALONE = {
+    "all": (PaymentFilter(), 10_001),
+    "from a day on": (PaymentFilter(start=NOW + timedelta(minutes=1)), 10_001),
+    "few days": (PaymentFilter(start=NOW + timedelta(minutes=101), end=NOW + timedelta(minutes=201)), 100),
+    "a reference": (PaymentFilter(reference_prefix="ORDER"), 10_001),
+    "an amount": (PaymentFilter(currency=Currency.NGN, least_major=Decimal("1.01")), 10_001),
+    "an amount of nothing": (PaymentFilter(most_major=Decimal(0)), 0),
+}
+
+
+@pytest.mark.parametrize("name", COUNTED_ALONE)
+async def test_what_one_index_has_is_counted_without_its_rows(grown: tuple[Any, Database, str], name: str) -> None:
+    admin, database, business_id = grown
+    wanted, number = COUNTED_ALONE[name]
+    await vacuum(admin)
+    assert await rows_read(database, business_id, wanted) == (number, True)
+
+
+async def test_what_was_overpaid_is_counted_without_its_rows(grown: tuple[Any, Database, str]) -> None:
+    admin, database, _ = grown
+    new = await merchants.create(database, name="Unusual", email="u@example.com", mode=Mode.SANDBOX, now=NOW)
+    await admin.execute(_PAYMENTS.replace("'code-'", "'unusual-'"), new.business.id, 12_000, NOW)
+    await admin.execute(
+        "UPDATE payment SET variance = 'overpayment' WHERE business_id = $1 AND status = 'success'", new.business.id
+    )
+    await vacuum(admin)
+    of_a_day = timedelta(minutes=1_440)
+    for wanted, number in (
+        (PaymentFilter(variance=Variance.OVERPAYMENT), 10_001),
+        (PaymentFilter(is_unusual=True, currency=Currency.NGN, method=Method.CARD), 10_001),
+        (PaymentFilter(is_unusual=True, start=NOW + of_a_day, end=NOW + 2 * of_a_day), 1_296),
+        (PaymentFilter(variance=Variance.UNDERPAYMENT), 0),
+        (PaymentFilter(is_unusual=True, status=PaymentStatus.FAILED), 0),
+    ):
+        assert await rows_read(database, new.business.id, wanted) == (number, True), wanted
+
+
+async def vacuum(admin: Any) -> None:
+    """Until every row is known to be seen by all: a statement that runs meanwhile keeps the newest from it."""
+
+    async def is_visible() -> bool:
+        await admin.execute("VACUUM ANALYZE payment")
+        return bool(await admin.fetchval("SELECT relallvisible = relpages FROM pg_class WHERE relname = 'payment'"))
+
+    await until(is_visible)
+
+
+async def rows_read(database: Database, business_id: str, wanted: PaymentFilter) -> tuple[int, bool]:
+    """How many there are, and whether few blocks of the table were read for it."""
+    async with database.connection() as tx:
+        for _ in range(7):
+            before = await tx.fetchval(_BLOCKS_OF_ROWS)
+            found = await list_store.list_counted(tx, business_id, wanted, before=None, limit=1, count_max=10_001)
+            await tx.fetchval("SELECT pg_stat_force_next_flush()")
+            blocks = await tx.fetchval(_BLOCKS_OF_ROWS) - before
+    return found.number, blocks < 50
+
+
+_BLOCKS_OF_ROWS = "SELECT heap_blks_read + heap_blks_hit FROM pg_statio_user_tables WHERE relname = 'payment'"
 
 
 async def test_home_reads_little(grown: tuple[Any, Database, str]) -> None:

@@ -207,3 +207,26 @@ def test_metadata_is_kept_to_the_digit(value: dict[str, Any]) -> None:
 @pytest.mark.parametrize("value", [None, True, 7, Decimal("1.5"), [], ["x"]])
 def test_a_field_of_another_type_is_refused(wanted: type[Parsed], value: Any) -> None:
     assert parsed(wanted, value) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("  ", "Enter a name."),
+        ("\u2800", "Enter a name."),
+        ("x" * 101, "The name has 101 characters; shorten it to at most 100."),
+    ],
+)
+def test_a_name_that_is_missing_and_one_that_is_too_long_are_told_what_to_do(text: str, sentence: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        field.name_in(text, chars_max=100)
+    assert [one.message for one in refused.value.problems] == [sentence]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"), [(" ", "must say something"), ("x" * 501, "must have at most 500 characters")]
+)
+def test_a_remark_that_is_missing_and_one_that_is_too_long_are_told_what_to_do(text: str, sentence: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        field.remark_in("note", text)
+    assert [one.message for one in refused.value.problems] == [sentence]

@@ -110,3 +110,28 @@ async def test_a_merchant_makes_a_link_in_two_steps_and_goes_back_between(
     for words in ("3,000.00", "Once", "Card", "T-shirt size (required)"):
         await expect(terms.get_by_text(words).first).to_be_visible()
     await context.close()
+
+
+@pytest.mark.parametrize("has_script", [True, False])
+async def test_back_of_the_browser_shows_the_first_step_as_it_was_filled_in(
+    browser: Browser, owner: SignedInPerson, base_url: str, has_script: bool
+) -> None:
+    context = await open_context(browser, base_url=base_url, java_script_enabled=has_script)
+    session = owner.client.cookies["tidegate-session"]
+    await context.add_cookies([{"name": "tidegate-session", "value": session, "url": base_url}])
+    page = await context.new_page()
+    await page.goto(owner.path("/links"))
+    await page.get_by_role("link", name="New payment link").click()
+    await page.get_by_label("What is paid for").fill("Workshop ticket")
+    await page.get_by_label("Once, by one customer").check()
+    await page.get_by_label("Amount whole").fill("2500")
+    await page.get_by_label("Currency").select_option("KES")
+    await page.get_by_role("button", name="Next", exact=True).click()
+    await expect(page.get_by_text("Step 2 of 2")).to_be_visible()
+    await page.go_back()
+    await expect(page.get_by_text("Step 1 of 2")).to_be_visible()
+    assert await page.get_by_label("What is paid for").input_value() == "Workshop ticket"
+    assert await page.get_by_label("Once, by one customer").is_checked()
+    assert await page.get_by_label("Amount whole").input_value() == "2500"
+    assert await page.get_by_label("Currency").input_value() == "KES"
+    await context.close()

@@ -78,3 +78,11 @@ async def test_an_ended_link_still_has_its_poster_and_an_unknown_one_none(
     await call(shop, "POST", f"/{link['id']}/end")
     assert (await payer_client.get(f"{path_in(link)}/poster.pdf")).status_code == 200
     assert (await payer_client.get("/link/pl_AAAAA_" + "0" * 22 + "/poster.pdf")).status_code == 404
+
+
+@pytest.mark.parametrize("language", ["x", "english", "zz-ZZ", "e" * 300])
+async def test_a_poster_in_a_language_that_is_none_is_refused(
+    shop: Shop, payer_client: httpx.AsyncClient, language: str
+) -> None:
+    answer = await payer_client.get(f"{path_in(await make(shop))}/poster.pdf?lang={language}")
+    assert (answer.status_code, answer.headers["content-type"]) == (422, "text/html; charset=utf-8")

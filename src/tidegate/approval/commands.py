@@ -48,9 +48,8 @@ async def refund(
     tx: Tx, asked: RefundAsked, *, role: Role, person_id: str, by: Actor, now: datetime
 ) -> tuple[RefundStep, str]:
     """What was done, and the reference of the refund or the number of the approval."""
+    refuse_outdated(asked)
     subject = asked.subject
-    if subject.version != asked.version:
-        raise ChangedElsewhere(f"this {subject.kind} has changed since the page was drawn; look again and decide anew")
     step = (await terms(tx, subject.business_id, asked.amount.currency, person_id)).step(role, asked.amount)
     if step is RefundStep.DO:
         return step, await _begin(tx, asked, by=by, now=now)
@@ -69,6 +68,13 @@ async def refund(
         details={"amount": str(asked.amount), "approval": approval_id}, now=now,
     )  # fmt: skip
     return step, str(approval_id)
+
+
+def refuse_outdated(asked: RefundAsked) -> None:
+    if asked.subject.version != asked.version:
+        raise ChangedElsewhere(
+            f"this {asked.subject.kind} has changed since the page was drawn; look again and decide anew"
+        )
 
 
 async def _begin(tx: Tx, asked: RefundAsked, *, by: Actor, now: datetime) -> str:

@@ -23,7 +23,7 @@ from tidegate.infra.page.response import Html
 from tidegate.member.permission import Permission
 from tidegate.merchant import commands as merchants
 from tidegate.merchant.commands import NewKey
-from tidegate.merchant.key_terms import KeyRequest, terms_of
+from tidegate.merchant.key_terms import KeyRequest, KeyTerms, terms_of
 from tidegate.merchant.model import ApiKey, KeyScope
 from tidegate.request_log import commands as requests
 from tidegate.request_log import store as request_store
@@ -53,29 +53,17 @@ class DeveloperPages:
             scopes=list(KeyScope), secret=secret, overlaps=OVERLAPS, currencies=[one.value for one in REFUNDED],
         )  # fmt: skip
 
+    async def check_new_key(self, visitor: DashboardVisitor) -> Html | None:
+        try:
+            key_terms_in(visitor)
+        except Invalid as wrong:
+            return await self._keys_page(visitor, wrong)
+        return None
+
     async def make_key(self, visitor: DashboardVisitor) -> Html:
         """The key is in this answer alone."""
-        form = visitor.form
-        scopes = [scope.value for scope in KeyScope if form.get(f"scope-{scope.value}")]
-        if KeyScope.REFUND in scopes and not visitor.may(Permission.FULL_KEYS):
-            raise AccessDenied("a key that refunds is made by an owner or admin")
-        days = form.get("days", "").strip()
         try:
-            if days and not (days.isascii() and days.isdigit() and 1 <= len(days) <= 4 and int(days) > 0):
-                raise Invalid(Problem("days", "Enter after how many days it ends, or nothing."))
-            limits = limits_in(form)
-            if limits and KeyScope.REFUND not in scopes:
-                raise Invalid(
-                    Problem(f"limit-{next(iter(limits))}", "Tick “refund” too, or leave the refund limits empty.")
-                )
-            request = KeyRequest(
-                name=form.get("name", "").strip(),
-                scopes=scopes,
-                addresses=form.get("addresses", "").replace(",", " ").split(),
-                refund_max=limits,
-                expires_at=visitor.now + timedelta(days=int(days)) if days else None,
-            )
-            terms = terms_of(request, now=visitor.now)
+            terms = key_terms_in(visitor)
         except Invalid as wrong:
             return await self._keys_page(visitor, wrong)
 
@@ -91,23 +79,35 @@ class DeveloperPages:
         made = await self.shell.first_time(visitor, "/keys", act)
         return self.shell.to(visitor, "/keys") if made is None else await self._keys_page(visitor, secret=made.secret)
 
-    async def change_key(self, visitor: DashboardVisitor) -> Html:
-        """Roll or revoke."""
-        key_id, form, business_id = number_in(visitor.request.path["key"]), visitor.form, visitor.business.id
+    async def _key_id(self, visitor: DashboardVisitor) -> int:
+        """Of a key that this person may change."""
+        key_id, business_id = number_in(visitor.request.path["key"]), visitor.business.id
         key = next((one for one in await merchants.keys_of(self.shell.db, business_id) if one.id == key_id), None)
         if key is None or key_id is None:
             raise NotFound("there is nothing at this address")
         # Who may not make such a key does not get a new one by rolling it.
         if key.may(KeyScope.REFUND) and not visitor.may(Permission.FULL_KEYS):
             raise AccessDenied("a key that refunds is changed by an owner or admin")
-        if form.get("what") == "revoke":
+        return key_id
+
+    async def check_key(self, visitor: DashboardVisitor) -> Html | None:
+        await self._key_id(visitor)
+        return await self._refused_overlap(visitor)
+
+    async def _refused_overlap(self, visitor: DashboardVisitor) -> Html | None:
+        if visitor.form.get("what") == "revoke" or visitor.form.get("overlap") in OVERLAPS:
+            return None
+        return await self._keys_page(visitor, Invalid(Problem("overlap", "Choose how long the old key still works.")))
+
+    async def change_key(self, visitor: DashboardVisitor) -> Html:
+        """Roll or revoke."""
+        key_id, business_id = await self._key_id(visitor), visitor.business.id
+        if (refused := await self._refused_overlap(visitor)) is not None:
+            return refused
+        if visitor.form.get("what") == "revoke":
             await merchants.revoke_key(self.shell.db, business_id, key_id, by=visitor.by, now=visitor.now)
             return self.shell.to(visitor, "/keys")
-        days = form.get("overlap", "")
-        if days not in OVERLAPS:
-            return await self._keys_page(
-                visitor, Invalid(Problem("overlap", "Choose how long the old key still works."))
-            )
+        days = visitor.form["overlap"]
 
         async def act(tx: Tx) -> NewKey:
             return await merchants.roll_key(
@@ -140,10 +140,32 @@ class DeveloperPages:
     def routes(self) -> list[DashboardRoute]:
         return [
             DashboardRoute("GET", "/keys", "showKeys", Permission.KEYS, self.show_keys),
-            DashboardRoute("POST", "/keys", "makeKey", Permission.KEYS, self.make_key),
-            DashboardRoute("POST", "/keys/{key}", "changeKey", Permission.KEYS, self.change_key),
+            DashboardRoute("POST", "/keys", "makeKey", Permission.KEYS, self.make_key, check=self.check_new_key),
+            DashboardRoute("POST", "/keys/{key}", "changeKey", Permission.KEYS, self.change_key, check=self.check_key),
             DashboardRoute("GET", "/developers", "showRequests", Permission.REQUEST_LOG, self.show_requests),
         ]
+
+
+def key_terms_in(visitor: DashboardVisitor) -> KeyTerms:
+    """Raises Invalid; AccessDenied where such a key is for others to make."""
+    form = visitor.form
+    scopes = [scope.value for scope in KeyScope if form.get(f"scope-{scope.value}")]
+    if KeyScope.REFUND in scopes and not visitor.may(Permission.FULL_KEYS):
+        raise AccessDenied("a key that refunds is made by an owner or admin")
+    days = form.get("days", "").strip()
+    if days and not (days.isascii() and days.isdigit() and 1 <= len(days) <= 4 and int(days) > 0):
+        raise Invalid(Problem("days", "Enter after how many days it ends, or nothing."))
+    limits = limits_in(form)
+    if limits and KeyScope.REFUND not in scopes:
+        raise Invalid(Problem(f"limit-{next(iter(limits))}", "Tick “refund” too, or leave the refund limits empty."))
+    request = KeyRequest(
+        name=form.get("name", "").strip(),
+        scopes=scopes,
+        addresses=form.get("addresses", "").replace(",", " ").split(),
+        refund_max=limits,
+        expires_at=visitor.now + timedelta(days=int(days)) if days else None,
+    )
+    return terms_of(request, now=visitor.now)
 
 
 def limits_in(form: Form) -> dict[str, int]:

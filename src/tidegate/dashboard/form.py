@@ -30,11 +30,8 @@ OF_THE_SHELL = frozenset({"token", "factor", "passkey", "sandbox"})
 async def do_once(db: Database, business_id: str, request: PageRequest, act: OnceAct, *, now: datetime) -> str:
     """A double click, Back and a reload do it once: the form's key is kept with where it led. Raises Conflict where
     the same key comes with something else."""
-    form = request.form
-    given = form.get("once", "")
-    # A key of the API has no space, so the two never meet.
-    key = f"form {given}"
-    if not 0 < len(given) <= ONCE_CHARS_MAX:
+    key = _key_of(request)
+    if key is None:
         raise AccessDenied("this form is incomplete; reload the page and try again")
     async with db.transaction() as tx:
         if not await kept_answers.lock(tx, business_id, key):
@@ -51,6 +48,19 @@ async def do_once(db: Database, business_id: str, request: PageRequest, act: Onc
         below = await act(tx)
         await kept_answers.insert(tx, business_id, key, request_hash=asked, status=200, body=below.encode(), now=now)
     return below
+
+
+async def was_done(db: Database, business_id: str, request: PageRequest) -> bool:
+    """Whether the form's key is kept already."""
+    key = _key_of(request)
+    async with db.connection() as tx:
+        return key is not None and await kept_answers.find(tx, business_id, key) is not None
+
+
+def _key_of(request: PageRequest) -> str | None:
+    """A key of the API has no space, so the two never meet."""
+    given = request.form.get("once", "")
+    return f"form {given}" if 0 < len(given) <= ONCE_CHARS_MAX else None
 
 
 def _hash_of(request: PageRequest) -> bytes:

@@ -233,7 +233,7 @@ def _unusual(visitor: DashboardVisitor, found: Sequence[UnusualFacts]) -> Iterat
             more = f"{row.reference} · {payer_of(visitor, row.customer_name)}"
             act = "Refund excess" if is_over else "Decide"
             items.append(AttentionItem(words, more, f"/payments/{row.pay_code}", act))
-        wanted = {"variance": "over" if is_over else "under", "status": "success", "from": since}
+        wanted = {"q": "is:unrefunded", "variance": "over" if is_over else "under", "status": "success", "from": since}
         kind = f"{'over' if is_over else 'under'}paid in the last week"
         yield from _group(facts.number, items, kind=kind, below=f"/payments?{urlencode(wanted)}")
 

@@ -29,7 +29,7 @@ from tidegate.dashboard.refunds import STATUS_WORDS as REFUND_WORDS
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.page.response import Html
 from tidegate.member.permission import Permission
-from tidegate.refund.model import RefundStatus
+from tidegate.refund.model import RefundStatus, Subject
 
 PAGE = 50
 ACCOUNTS_MAX = 100
@@ -139,13 +139,21 @@ class InflowPages:
             wrong=wrong, status=status_of_refusal(wrong),
         )  # fmt: skip
 
-    async def refund(self, visitor: DashboardVisitor) -> Html:
+    async def _subject(self, visitor: DashboardVisitor) -> Subject:
         async with self.shell.db.connection() as tx:
             facts = await inflow_store.find(tx, visitor.business.id, visitor.request.path["inflow"])
         if facts is None:
             raise NotFound(NOTHING_HERE)
+        return facts.subject
+
+    async def check_refund(self, visitor: DashboardVisitor) -> Html | None:
+        wrong = await refund_form.problem(self.shell, visitor, await self._subject(visitor))
+        return await self._page(visitor, wrong) if wrong else None
+
+    async def refund(self, visitor: DashboardVisitor) -> Html:
+        subject = await self._subject(visitor)
         try:
-            return await refund_form.send(self.shell, visitor, facts.subject)
+            return await refund_form.send(self.shell, visitor, subject)
         except REFUSED as wrong:
             return await self._page(visitor, wrong)
 
@@ -154,8 +162,11 @@ class InflowPages:
         return [
             DashboardRoute("GET", "/inflows", "showInflows", see, self.show_list),
             DashboardRoute("GET", "/inflows/{inflow}", "showInflow", see, self.show),
-            DashboardRoute("POST", "/inflows/{inflow}/refund", "refundInflow", Permission.REFUND, self.refund),
-        ]
+            DashboardRoute(
+                "POST", "/inflows/{inflow}/refund", "refundInflow", Permission.REFUND, self.refund,
+                check=self.check_refund,
+            ),
+        ]  # fmt: skip
 
 
 def state_words(account: Account, *, now: datetime) -> tuple[str, str]:

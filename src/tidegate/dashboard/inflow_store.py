@@ -67,7 +67,7 @@ _INFLOW = """
          ORDER BY id DESC LIMIT 50),
     decisions AS MATERIALIZED (
         SELECT audit FROM audit WHERE business_id = $1 AND subject = $2 ORDER BY id LIMIT 50)
-    SELECT collection, virtual_account, given.*,
+    SELECT collection, virtual_account, given.fee_minor AS fee_given_minor, given.vat_minor AS vat_given_minor,
            (SELECT on_refund FROM fee_rule
              WHERE fee_rule.business_id = $1 AND 'own-' || fee_rule.id = collection.fee_rule_id) AS on_refund,
            (SELECT coalesce(json_agg(json_build_array(reference, amount_minor, status, failure, reason, note,
@@ -84,11 +84,7 @@ _INFLOW = """
            (SELECT balance_minor FROM wallet
              WHERE business_id = $1 AND currency = collection.source_currency) AS wallet_minor
       FROM collection
-     CROSS JOIN LATERAL (
-            SELECT coalesce(sum(fee_returned_minor), 0)::bigint AS fee_given_minor,
-                   coalesce(sum(vat_returned_minor), 0)::bigint AS vat_given_minor
-              FROM refund
-             WHERE business_id = $1 AND collection_id = collection.id AND status <> 'failed') AS given
+     CROSS JOIN LATERAL inflow_fee_returned($1, collection.id) AS given
       LEFT JOIN virtual_account ON virtual_account.business_id = $1 AND virtual_account.id = collection.account_id
      WHERE collection.business_id = $1 AND collection.reference = $2
 """

@@ -6,7 +6,7 @@ Between the steps the address has what was chosen; nothing is kept by the server
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -150,4 +150,4 @@ def _of_first_step(wrong: Invalid) -> Invalid | None:
 
 
 def _named_as_here(problem: Problem) -> Problem:
-    return Problem(problem.field.partition("[")[0], problem.message, problem.rule)
+    return replace(problem, field=problem.field.partition("[")[0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -97,4 +97,4 @@ def refuse_long(description: str) -> None:
 
 
 def _named_as_here(problem: Problem) -> Problem:
-    return Problem(_FIELD_OF.get(problem.field, problem.field), problem.message, problem.rule)
+    return replace(problem, field=_FIELD_OF.get(problem.field, problem.field))

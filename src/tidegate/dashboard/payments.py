@@ -48,6 +48,7 @@ from tidegate.payment.search import PaymentCount, PaymentPage
 from tidegate.payment.store import PaymentKey
 from tidegate.payment.variance import Variance
 from tidegate.refund import subject_store
+from tidegate.refund.model import Subject
 from tidegate.refund.subject_store import SubjectKey
 
 PAGE = 50
@@ -108,6 +109,9 @@ class PaymentPages:
             return self.shell.to(visitor, f"/payments?{search_box.address_of(visitor.request.query)}")
         return self._file(visitor, wanted)
 
+    async def check_export(self, visitor: DashboardVisitor) -> None:
+        wanted_in(visitor, visitor.form)
+
     async def export_many(self, visitor: DashboardVisitor) -> StreamedFile:
         return self._file(visitor, wanted_in(visitor, visitor.form))
 
@@ -166,10 +170,17 @@ class PaymentPages:
             code=equivalent_command.verify(self.shell.site.base_url, payment.reference),
         )  # fmt: skip
 
-    async def refund(self, visitor: DashboardVisitor) -> Html:
+    async def _subject(self, visitor: DashboardVisitor) -> Subject:
         payment = await self.get(visitor)
         async with self.shell.db.connection() as tx:
-            subject = await subject_store.get(tx, SubjectKey(visitor.business.id, payment.id, None))
+            return await subject_store.get(tx, SubjectKey(visitor.business.id, payment.id, None))
+
+    async def check_refund(self, visitor: DashboardVisitor) -> Html | None:
+        wrong = await refund_form.problem(self.shell, visitor, await self._subject(visitor))
+        return await self.page(visitor, wrong) if wrong else None
+
+    async def refund(self, visitor: DashboardVisitor) -> Html:
+        subject = await self._subject(visitor)
         try:
             return await refund_form.send(self.shell, visitor, subject)
         except REFUSED as wrong:
@@ -187,13 +198,19 @@ class PaymentPages:
         return [
             DashboardRoute("GET", "/payments", "showPayments", Permission.SEE, self.show_list),
             DashboardRoute("GET", "/payments.csv", "exportPayments", Permission.EXPORT, self.export),
-            DashboardRoute("POST", "/payments.csv", "exportManyPayments", Permission.EXPORT_MANY, self.export_many),
+            DashboardRoute(
+                "POST", "/payments.csv", "exportManyPayments", Permission.EXPORT_MANY, self.export_many,
+                check=self.check_export,
+            ),
             DashboardRoute("GET", "/payments/{payment}", "showPaymentDetail", Permission.SEE, self.show),
-            DashboardRoute("POST", "/payments/{payment}/refund", "refundOnDashboard", Permission.REFUND, self.refund),
+            DashboardRoute(
+                "POST", "/payments/{payment}/refund", "refundOnDashboard", Permission.REFUND, self.refund,
+                check=self.check_refund,
+            ),
             DashboardRoute(
                 "POST", "/payments/{payment}/disable", "disableOnDashboard", Permission.MANAGE_PAYMENTS, self.disable
             ),
-        ]
+        ]  # fmt: skip
 
 
 def wanted_in(visitor: DashboardVisitor, given: Mapping[str, str]) -> PaymentFilter:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from tidegate.core.errors import Invalid, Problem, Refusal
+from tidegate.payment_link.model import LinkFault
 
 _TITLES = {
     403: "You may not do this",
@@ -57,24 +58,19 @@ _LABELS = {
     "question": "The question",
     "answer": "The answer",
 }
-# What the API says of its own words, where a form has others.
-_SENTENCES = {
-    ("paymentsMax", "must be 1 or absent for a one_off link; use kind reusable"): (
-        "A link that is paid once has no number here; leave it empty, or choose “By many”"
-    ),
-    ("amountMin", "cannot be combined with amount; send a fixed amount, or bounds"): (
-        "Give the amount, or the least and the greatest; not both"
-    ),
+# Where the API speaks of its own words, and a form has others.
+_SENTENCES: dict[str | None, str] = {
+    LinkFault.ONE_OFF_IS_PAID_ONCE: "A link that is paid once has no number here; leave it empty, or choose “By many”",
+    LinkFault.AMOUNT_OR_BOUNDS: "Give the amount, or the least and the greatest; not both",
 }
-_SENTENCES |= {("amountMax", message): words for (name, message), words in _SENTENCES.items() if name == "amountMin"}
 _API_WORD = re.compile(r"\b[a-z]+(?:[A-Z][a-z]+)+\b")
 
 
 def _words_of(problem: Problem) -> str:
     if problem.message[:1].isupper():
         return problem.message
-    if words := _SENTENCES.get((problem.field, problem.message)):
-        return words
+    if problem.kind in _SENTENCES:
+        return _SENTENCES[problem.kind]
     message = _API_WORD.sub(lambda found: _LABELS.get(found[0], found[0]).lower(), problem.message)
     return f"{_LABELS[problem.field]} {message}" if problem.field in _LABELS else Problem(problem.field, message).text
 

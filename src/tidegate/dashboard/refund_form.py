@@ -160,6 +160,18 @@ def _failed(
     )
 
 
+async def problem(shell: DashboardShell, visitor: DashboardVisitor, subject: Subject) -> Refusal | None:
+    """What is wrong with the form; nothing where it was sent before, and leads to what it made."""
+    if await shell.was_sent(visitor):
+        return None
+    try:
+        asked = asked_in(visitor, subject)
+        approvals.refuse_outdated(asked)
+    except REFUSED as wrong:
+        return wrong
+    return None
+
+
 async def send(shell: DashboardShell, visitor: DashboardVisitor, subject: Subject) -> Html:
     """Raises one of REFUSED."""
 

@@ -11,6 +11,7 @@ from tidegate.dashboard import format as shown
 from tidegate.infra.http.public_url import PublicUrl
 from tidegate.infra.page import static
 from tidegate.infra.page.static import StaticFile
+from tidegate.merchant.field import REMARK_LENGTH_MAX
 
 PACKAGE = "tidegate.dashboard"
 STATIC_PATH = "/static"
@@ -39,6 +40,7 @@ class Renderer:
             many=shown.many,
             account=account_words,
             once=_new_once,
+            remark_chars_max=REMARK_LENGTH_MAX,
         )
 
     def render(self, template: str, **facts: Any) -> bytes:

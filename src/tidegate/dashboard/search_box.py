@@ -31,6 +31,7 @@ VARIANCE_WORDS = {"over": "Overpaid", "under": "Underpaid"}
 # The words of the page filter when they are typed, too, with is: and without.
 _TYPED = {word.lower(): _VARIANCES[value] for value, word in VARIANCE_WORDS.items()}
 _IS = _VARIANCES | _TYPED
+_IS_FIELDS = {"unusual": "is_unusual", "unrefunded": "is_unrefunded"}
 # What each operator takes, as the page says it.
 WORKS = {
     "email": "an address, such as email:ada@example.com",
@@ -38,7 +39,7 @@ WORKS = {
     "name": "the beginning of a name, such as name:Ada",
     "amount": "a number, such as amount:5000, amount:>5000 or amount:<99.50",
     "status": "one of initiated, pending, processing, paid, failed, expired",
-    "is": "unusual, overpaid or underpaid",
+    "is": "unusual, overpaid, underpaid or unrefunded",
 }
 HINT = "Search for an e-mail address, a reference, a name, >5000, status:failed, is:unusual, overpaid or underpaid."
 
@@ -99,8 +100,8 @@ def _read_operator(name: str, value: str, found: dict[str, Any]) -> None:
         found["name_prefix"] = value
     elif name == "status" and value in _STATUSES:
         found["status"] = _STATUSES[value]
-    elif name == "is" and value == "unusual":
-        found["is_unusual"] = True
+    elif name == "is" and value in _IS_FIELDS:
+        found[_IS_FIELDS[value]] = True
     elif name == "is" and value in _IS:
         found["variance"] = _IS[value]
     elif name == "amount" and (amount := _AMOUNT.fullmatch(value)):

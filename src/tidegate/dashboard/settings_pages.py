@@ -19,7 +19,6 @@ from tidegate.dashboard.format import amount, typed
 from tidegate.dashboard.refund_form import amount_in
 from tidegate.dashboard.shell import PATH, DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.dashboard.sign_in_pages import SignInPages
-from tidegate.infra.http.form import Form
 from tidegate.infra.page.response import Html
 from tidegate.member import session_store, team_store
 from tidegate.member.permission import Permission
@@ -73,6 +72,22 @@ class SettingsPages:
             bearers=list(FeeBearer),
         )  # fmt: skip
 
+    async def check(self, visitor: DashboardVisitor) -> Html | None:
+        return await self._refused(visitor, settings_in)
+
+    async def check_hosts(self, visitor: DashboardVisitor) -> Html | None:
+        return await self._refused(visitor, hosts_in)
+
+    async def check_limits(self, visitor: DashboardVisitor) -> Html | None:
+        return await self._refused(visitor, limits_in)
+
+    async def _refused(self, visitor: DashboardVisitor, read: Callable[[DashboardVisitor], Any]) -> Html | None:
+        try:
+            read(visitor)
+        except Invalid as wrong:
+            return await self._page(visitor, wrong)
+        return None
+
     async def change(self, visitor: DashboardVisitor) -> Html:
         return await self._save(visitor, settings_in)
 
@@ -89,7 +104,7 @@ class SettingsPages:
 
     async def change_limits(self, visitor: DashboardVisitor) -> Html:
         try:
-            wanted = limits_in(visitor.form)
+            wanted = limits_in(visitor)
         except Invalid as wrong:
             return await self._page(visitor, wrong)
         async with self.shell.db.transaction() as tx:
@@ -109,11 +124,17 @@ class SettingsPages:
     def routes(self) -> list[DashboardRoute]:
         return [
             DashboardRoute("GET", "/settings", "showSettings", Permission.SEE, self.show),
-            DashboardRoute("POST", "/settings", "changeSettings", Permission.SETTINGS, self.change),
-            DashboardRoute("POST", "/settings/hosts", "changeHosts", Permission.ENDPOINTS, self.change_hosts),
-            DashboardRoute("POST", "/settings/limits", "changeLimits", Permission.LIMITS, self.change_limits),
+            DashboardRoute("POST", "/settings", "changeSettings", Permission.SETTINGS, self.change, check=self.check),
+            DashboardRoute(
+                "POST", "/settings/hosts", "changeHosts", Permission.ENDPOINTS, self.change_hosts,
+                check=self.check_hosts,
+            ),
+            DashboardRoute(
+                "POST", "/settings/limits", "changeLimits", Permission.LIMITS, self.change_limits,
+                check=self.check_limits,
+            ),
             DashboardRoute("POST", "/settings/two-step", "demandTwoStep", Permission.LIMITS, self.change_two_step),
-        ]
+        ]  # fmt: skip
 
 
 async def save(shell: DashboardShell, visitor: DashboardVisitor, changes: dict[str, Any], *, action: str) -> None:
@@ -152,13 +173,13 @@ def settings_in(visitor: DashboardVisitor) -> dict[str, Any]:
     }
 
 
-def limits_in(form: Form) -> list[Money]:
+def limits_in(visitor: DashboardVisitor) -> list[Money]:
     """What was left empty stays as it is. Raises Invalid, with every field that is wrong."""
     found: list[Money] = []
     problems: list[Problem] = []
     for currency in REFUNDED:
         field = f"limit-{currency}"
-        if text := form.get(field, "").strip():
+        if text := visitor.form.get(field, "").strip():
             try:
                 found.append(amount_in(text, currency, field))
             except Invalid as wrong:

@@ -12,7 +12,7 @@ from tidegate.audit import store as audit
 from tidegate.audit.model import Actor
 from tidegate.core.errors import AccessDenied, NotFound
 from tidegate.dashboard import navigation
-from tidegate.dashboard.form import OnceAct, do_once
+from tidegate.dashboard.form import OnceAct, do_once, was_done
 from tidegate.dashboard.format import Times
 from tidegate.dashboard.navigation import NavigationItem
 from tidegate.dashboard.signed_in import PageRow, SignedInShell, SignedInVisitor
@@ -116,6 +116,9 @@ class DashboardShell(SignedInShell[DashboardVisitor, Permission]):
 
     async def once(self, visitor: DashboardVisitor, act: OnceAct) -> Html:
         return self.to(visitor, await do_once(self.db, visitor.business.id, visitor.request, act, now=visitor.now))
+
+    async def was_sent(self, visitor: DashboardVisitor) -> bool:
+        return await was_done(self.db, visitor.business.id, visitor.request)
 
     async def first_time(self, visitor: DashboardVisitor, below: str, act: Callable[[Tx], Awaitable[T]]) -> T | None:
         """For what is shown in the answer alone. None where the form was sent before: `below` is then the page."""

@@ -1,4 +1,5 @@
-"""What every page of signed-in people passes through, in dashboard and console: session, right, form token, step-up."""
+"""What every page of signed-in people passes through, in dashboard and console: session, right, form token, form,
+step-up."""
 
 from __future__ import annotations
 
@@ -76,6 +77,9 @@ class PageRow(Generic[V, P]):
     name: str
     permission: P
     handler: Callable[[V], Awaitable[PageAnswer]]
+    # Of a form that may ask for a factor: the page that says what is wrong with it, so that nobody shows a factor for
+    # nothing; None where nothing is. It writes nothing, and tells nothing that the page with the form does not.
+    check: Callable[[V], Awaitable[Html | None]] | None = None
     # Of a form: the page that has it, where that is not the nearest one above.
     page: str | None = None
     # Of a form with a file.
@@ -192,6 +196,8 @@ class SignedInShell(Generic[V, P]):
         """Where the role needs it: a factor of the last ten minutes, or the page that asks for one and goes on."""
         if not self._asks_for_factor(visitor, row.permission):
             return visitor
+        if row.check is not None and (refused := await row.check(visitor)) is not None:
+            return refused
         if not shows_factor(visitor.form):
             return await self._ask_for_factor(visitor, row, None)
         try:

@@ -10,7 +10,7 @@ from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVi
 from tidegate.infra.page.response import Html
 from tidegate.member import permission
 from tidegate.member.permission import Grant, Permission, Role
-from tidegate.member.team import Team
+from tidegate.member.team import Team, invitation_in, role_in
 
 _GRANT_WORDS = {
     Grant.YES: "yes",
@@ -30,15 +30,24 @@ class TeamPages:
     async def show(self, visitor: DashboardVisitor) -> Html:
         return await self._page(visitor)
 
-    async def _page(self, visitor: DashboardVisitor, wrong: Refusal | None = None, link: str = "") -> Html:
+    async def _page(
+        self, visitor: DashboardVisitor, wrong: Refusal | None = None, link: str = "", invited: str = ""
+    ) -> Html:
         members, invitations = await self.team.list_all(visitor.business.id)
         return self.shell.page(
             visitor, "team.html", title="Team", section="Team", wrong=wrong,
             status=200 if wrong is None else 409 if isinstance(wrong, Conflict) else 422,
             members=members, invitations=invitations, roles=permission.roles_given_by(visitor.membership.role),
-            link=link, sends_mail=self.sends_mail, all_roles=list(Role),
+            link=link, invited=invited, sends_mail=self.sends_mail, all_roles=list(Role),
             rights=[(one.value, [_GRANT_WORDS[permission.grant(role, one)] for role in Role]) for one in Permission],
         )  # fmt: skip
+
+    async def check_invitation(self, visitor: DashboardVisitor) -> Html | None:
+        try:
+            invitation_in(visitor.membership, visitor.form.get("email", ""), visitor.form.get("role", ""))
+        except Invalid as wrong:
+            return await self._page(visitor, wrong)
+        return None
 
     async def invite(self, visitor: DashboardVisitor) -> Html:
         form = visitor.form
@@ -49,7 +58,9 @@ class TeamPages:
             )  # fmt: skip
         except (Invalid, Conflict) as wrong:
             return await self._page(visitor, wrong)
-        return self.shell.to(visitor, "/team") if self.sends_mail else await self._page(visitor, link=link)
+        if self.sends_mail:
+            return self.shell.to(visitor, "/team")
+        return await self._page(visitor, link=link, invited=form.get("email", "").strip())
 
     async def withdraw(self, visitor: DashboardVisitor) -> Html:
         number = number_in(visitor.request.path["invitation"])
@@ -57,6 +68,14 @@ class TeamPages:
             raise NotFound("there is nothing at this address")
         await self.team.withdraw(visitor.session.member, visitor.membership, number, origin=visitor.request.client)
         return self.shell.to(visitor, "/team")
+
+    async def check_change(self, visitor: DashboardVisitor) -> Html | None:
+        try:
+            if visitor.form.get("what") != "remove":
+                role_in(visitor.form.get("role", ""))
+        except Invalid as wrong:
+            return await self._page(visitor, wrong)
+        return None
 
     async def change(self, visitor: DashboardVisitor) -> Html:
         member, at, person = visitor.session.member, visitor.membership, visitor.request.path["person"]
@@ -81,10 +100,14 @@ class TeamPages:
     def routes(self) -> list[DashboardRoute]:
         return [
             DashboardRoute("GET", "/team", "showTeam", Permission.SEE, self.show),
-            DashboardRoute("POST", "/team/invitations", "invite", Permission.TEAM, self.invite),
+            DashboardRoute(
+                "POST", "/team/invitations", "invite", Permission.TEAM, self.invite, check=self.check_invitation
+            ),
             DashboardRoute(
                 "POST", "/team/invitations/{invitation}/withdraw", "withdrawInvitation", Permission.TEAM, self.withdraw
             ),
-            DashboardRoute("POST", "/team/{person}", "changeMember", Permission.TEAM, self.change),
+            DashboardRoute(
+                "POST", "/team/{person}", "changeMember", Permission.TEAM, self.change, check=self.check_change
+            ),
             DashboardRoute("POST", "/team/{person}/reset", "resetFactors", Permission.LIMITS, self.reset_factors),
         ]

@@ -67,6 +67,23 @@ class WebhookPages:
             **{"secret": "", "edited": "", **facts},
         )  # fmt: skip
 
+    async def check_new(self, visitor: DashboardVisitor) -> Html | None:
+        return await self._refused_address(visitor)
+
+    async def check_change(self, visitor: DashboardVisitor) -> Html | None:
+        if visitor.form.get("what") != "change":
+            return None
+        return await self._refused_address(visitor, edited=visitor.request.path["endpoint"])
+
+    async def _refused_address(self, visitor: DashboardVisitor, **facts: Any) -> Html | None:
+        """Its name is not looked up: what it leads to is told only after a factor."""
+        try:
+            if problem := self.deps.guard.problem_in(_url_in(visitor.form.get("url", ""))):
+                raise Invalid(Problem("url", problem))
+        except Invalid as wrong:
+            return await self._page(visitor, wrong, **facts)
+        return None
+
     async def create(self, visitor: DashboardVisitor) -> Html:
         """The secret is in this answer alone."""
         try:
@@ -146,12 +163,15 @@ class WebhookPages:
         at = "/webhooks/endpoints"
         return [
             DashboardRoute("GET", "/webhooks", "showWebhooks", Permission.DELIVERIES, self.show),
-            DashboardRoute("POST", at, "addEndpointOnDashboard", Permission.ENDPOINTS, self.create),
             DashboardRoute(
-                "POST", f"{at}/{{endpoint}}", "changeEndpointOnDashboard", Permission.ENDPOINTS, self.change
+                "POST", at, "addEndpointOnDashboard", Permission.ENDPOINTS, self.create, check=self.check_new
+            ),
+            DashboardRoute(
+                "POST", f"{at}/{{endpoint}}", "changeEndpointOnDashboard", Permission.ENDPOINTS, self.change,
+                check=self.check_change,
             ),
             DashboardRoute("POST", f"{at}/{{endpoint}}/test", "testEndpoint", Permission.REPLAY, self.send_test),
-        ]
+        ]  # fmt: skip
 
 
 def _events_in(visitor: DashboardVisitor) -> tuple[str, ...]:

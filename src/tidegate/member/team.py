@@ -50,8 +50,7 @@ class Team:
 
     async def invite(self, by: Member, at: Membership, email: str, role: str, *, origin: str) -> str:
         """The link, for where no mail is sent. The same for an address that is known and one that is not."""
-        email, wanted = email_in(email), role_in(role)
-        _refuse_above(at.role, wanted)
+        email, wanted = invitation_in(at, email, role)
         now, token = self.clock.now(), new_token()
         token_hash = hash_of_token(token)
         assert token_hash is not None
@@ -180,6 +179,13 @@ class Team:
 
 def _by(member: Member, origin: str) -> Actor:
     return audit_model.person(member.id, origin)
+
+
+def invitation_in(at: Membership, email: str, role: str) -> tuple[str, Role]:
+    """The address, and a role that a member of this one may give. Raises Invalid, AccessDenied."""
+    address, wanted = email_in(email), role_in(role)
+    _refuse_above(at.role, wanted)
+    return address, wanted
 
 
 def role_in(text: str) -> Role:

@@ -79,9 +79,11 @@ class CustomerName(PersonName):
 def name_in(text: str, *, chars_max: int, field: str = "name") -> str:
     """Of a person, a merchant or a thing, in one line. Raises Invalid."""
     name = " ".join(text.split())
+    if not any(_is_visible(character) for character in name):
+        raise Invalid(Problem(field, "Enter a name."))
+    if len(name) > chars_max:
+        raise Invalid(Problem(field, f"The name has {len(name)} characters; shorten it to at most {chars_max}."))
     try:
-        if not 0 < len(name) <= chars_max:
-            raise ValueError(f"has 1 to {chars_max} characters")
         return str(PersonName.parse(name))
     except ValueError as error:
         raise Invalid(Problem(field, f"The name {error}.")) from None

@@ -1270,7 +1270,8 @@ CREATE INDEX payment_by_name ON payment (business_id, (lower(customer_name) COLL
 CREATE INDEX payment_by_amount ON payment (business_id, currency, expected_minor);
 -- Counted on the dashboard; written only when a payment ends without money.
 CREATE INDEX payment_ended_unpaid ON payment (business_id, created_at, currency, default_method) WHERE status IN ('failed', 'expired');
--- On the dashboard's Home, counted by kind; few payments have one.
+-- Few payments have a variance: counted on lists from the index alone, and on the dashboard's Home by kind.
+CREATE INDEX payment_by_variance ON payment (business_id, variance, currency, method, created_at, id) WHERE variance IS NOT NULL AND status = 'success';
 CREATE INDEX payment_with_variance ON payment (business_id, variance, created_at) WHERE variance IS NOT NULL AND status = 'success' AND refunded_minor = 0;
 CREATE INDEX payment_by_link ON payment (business_id, payment_link_id, (created_at AT TIME ZONE 'UTC'), id) WHERE payment_link_id IS NOT NULL;
 
@@ -1318,7 +1319,8 @@ COMMENT ON FUNCTION takings_between IS 'Between consecutive moments: the roll-up
 
 CREATE FUNCTION payment_fits(
     anyelement, p_status text, p_variance text, p_method text, p_currency text, p_email text, p_reference_from text,
-    p_reference_to text, p_name_from text, p_name_to text, p_is_either boolean, p_amounts jsonb, p_link_id text)
+    p_reference_to text, p_name_from text, p_name_to text, p_is_either boolean, p_amounts jsonb, p_link_id text,
+    p_is_unrefunded boolean)
     RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$ SELECT (p_status IS NULL OR $1.status = p_status) AND (p_variance IS NULL OR $1.variance = p_variance OR p_variance = 'any' AND $1.variance IS NOT NULL)
        AND (p_method IS NULL OR $1.method = p_method) AND (p_currency IS NULL OR $1.currency = p_currency)
@@ -1326,6 +1328,7 @@ CREATE FUNCTION payment_fits(
        AND (p_amounts IS NULL OR ($1.expected_minor >= (p_amounts #>> ARRAY[$1.currency, '0'])::bigint
                               AND $1.expected_minor <= (p_amounts #>> ARRAY[$1.currency, '1'])::bigint))
        AND (p_link_id IS NULL OR $1.payment_link_id = p_link_id)
+       AND (NOT p_is_unrefunded OR ($1.status = 'success' AND $1.refunded_minor = 0))
        AND CASE WHEN p_is_either
                 THEN ($1.reference >= p_reference_from AND $1.reference < p_reference_to)
                   OR (p_name_from <> '' AND lower($1.customer_name) COLLATE "C" >= p_name_from
@@ -1333,14 +1336,14 @@ CREATE FUNCTION payment_fits(
                 ELSE $1.reference >= p_reference_from AND $1.reference < p_reference_to
                  AND (p_name_from = '' OR (lower($1.customer_name) COLLATE "C" >= p_name_from
                                            AND lower($1.customer_name) COLLATE "C" < p_name_to)) END $$;
-COMMENT ON FUNCTION payment_fits IS 'Whether a payment is one that a list asks for. NULL, or no name, does not filter; p_variance ''any'' is each of them; p_is_either: the reference or the name begins so; p_amounts: the least and the most by currency. The list''s dates are bounds of its index.';
+COMMENT ON FUNCTION payment_fits IS 'Whether a payment is one that a list asks for. NULL, or no name, does not filter; p_variance ''any'' is each of them; p_is_either: the reference or the name begins so; p_amounts: the least and the most by currency; p_is_unrefunded: paid, and nothing of it refunded. The list''s dates are bounds of its index.';
 
 -- Bitmaps and sorts are refused: they would fetch all that fits before the first row, and the planner cannot know how much
 -- that is. An index read in its order stops at the limit.
 CREATE FUNCTION list_payments(
     p_way text, p_business_id text, p_start timestamptz, p_at timestamptz, p_id bigint, p_limit integer, p_status text,
     p_variance text, p_method text, p_currency text, p_email text, p_reference_from text, p_reference_to text,
-    p_name text, p_is_either boolean, p_amounts jsonb, p_link_id text, p_combinations json)
+    p_name text, p_is_either boolean, p_amounts jsonb, p_link_id text, p_combinations json, p_is_unrefunded boolean)
 RETURNS SETOF bigint LANGUAGE plpgsql STABLE ROWS 50 SET enable_sort = off SET enable_bitmapscan = off AS $$
 DECLARE
     v_start timestamp := p_start AT TIME ZONE 'UTC';
@@ -1350,14 +1353,14 @@ DECLARE
     v_past_name text := lower(p_name) || chr(1114111);
     -- Where nothing is asked for that the index does not say already, no row is looked at more closely.
     v_is_combination boolean := p_email IS NULL AND p_reference_from = '' AND p_name = '' AND p_amounts IS NULL
-                                AND p_link_id IS NULL;
+                                AND p_link_id IS NULL AND NOT p_is_unrefunded;
 BEGIN
     CASE p_way
     WHEN 'time' THEN RETURN QUERY
         SELECT payment.id FROM payment
          WHERE business_id = p_business_id AND created_at >= p_start AND (created_at, id) < (p_at, p_id)
            AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
-                              v_name, v_past_name, p_is_either, p_amounts, p_link_id)
+                              v_name, v_past_name, p_is_either, p_amounts, p_link_id, p_is_unrefunded)
          ORDER BY created_at DESC, id DESC LIMIT p_limit;
     WHEN 'combination' THEN RETURN QUERY
         SELECT found.id
@@ -1370,7 +1373,7 @@ BEGIN
                  AND (created_at AT TIME ZONE 'UTC', id) < (v_at, p_id)
                  AND (v_is_combination
                       OR payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from,
-                                      p_reference_to, v_name, v_past_name, p_is_either, p_amounts, p_link_id))
+                                      p_reference_to, v_name, v_past_name, p_is_either, p_amounts, p_link_id, p_is_unrefunded))
                ORDER BY created_at AT TIME ZONE 'UTC' DESC, id DESC LIMIT p_limit) AS found
          ORDER BY found.created_at DESC, found.id DESC LIMIT p_limit;
     WHEN 'combination, in any order' THEN RETURN QUERY
@@ -1384,7 +1387,7 @@ BEGIN
                  AND (created_at AT TIME ZONE 'UTC', id) < (v_at, p_id)
                  AND (v_is_combination
                       OR payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from,
-                                      p_reference_to, v_name, v_past_name, p_is_either, p_amounts, p_link_id))
+                                      p_reference_to, v_name, v_past_name, p_is_either, p_amounts, p_link_id, p_is_unrefunded))
                ORDER BY created_at AT TIME ZONE 'UTC' DESC, id DESC LIMIT p_limit) AS found
          LIMIT p_limit;
     WHEN 'email' THEN RETURN QUERY
@@ -1392,14 +1395,14 @@ BEGIN
          WHERE business_id = p_business_id AND lower(customer_email) = lower(p_email)
            AND (created_at AT TIME ZONE 'UTC') >= v_start AND (created_at AT TIME ZONE 'UTC', id) < (v_at, p_id)
            AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
-                              v_name, v_past_name, p_is_either, p_amounts, p_link_id)
+                              v_name, v_past_name, p_is_either, p_amounts, p_link_id, p_is_unrefunded)
          ORDER BY created_at AT TIME ZONE 'UTC' DESC, id DESC LIMIT p_limit;
     WHEN 'link' THEN RETURN QUERY
         SELECT payment.id FROM payment
          WHERE business_id = p_business_id AND payment_link_id = p_link_id
            AND (created_at AT TIME ZONE 'UTC') >= v_start AND (created_at AT TIME ZONE 'UTC', id) < (v_at, p_id)
            AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
-                              v_name, v_past_name, p_is_either, p_amounts, p_link_id)
+                              v_name, v_past_name, p_is_either, p_amounts, p_link_id, p_is_unrefunded)
          ORDER BY created_at AT TIME ZONE 'UTC' DESC, id DESC LIMIT p_limit;
     WHEN 'reference' THEN RETURN QUERY
         WITH near AS MATERIALIZED (
@@ -1408,7 +1411,7 @@ BEGIN
         SELECT (payment).id FROM near
          WHERE (payment).created_at >= p_start AND ((payment).created_at, (payment).id) < (p_at, p_id)
            AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
-                              v_name, v_past_name, p_is_either, p_amounts, p_link_id)
+                              v_name, v_past_name, p_is_either, p_amounts, p_link_id, p_is_unrefunded)
          ORDER BY (payment).created_at DESC, (payment).id DESC LIMIT p_limit;
     WHEN 'name' THEN RETURN QUERY
         WITH near AS MATERIALIZED (
@@ -1418,14 +1421,14 @@ BEGIN
         SELECT (payment).id FROM near
          WHERE (payment).created_at >= p_start AND ((payment).created_at, (payment).id) < (p_at, p_id)
            AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
-                              v_name, v_past_name, p_is_either, p_amounts, p_link_id)
+                              v_name, v_past_name, p_is_either, p_amounts, p_link_id, p_is_unrefunded)
          ORDER BY (payment).created_at DESC, (payment).id DESC LIMIT p_limit;
     WHEN 'name, in any order' THEN RETURN QUERY
         SELECT payment.id FROM payment
          WHERE business_id = p_business_id AND lower(customer_name) COLLATE "C" >= v_name
            AND lower(customer_name) COLLATE "C" < v_past_name AND created_at >= p_start AND (created_at, id) < (p_at, p_id)
            AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
-                              v_name, v_past_name, p_is_either, p_amounts, p_link_id)
+                              v_name, v_past_name, p_is_either, p_amounts, p_link_id, p_is_unrefunded)
          LIMIT p_limit;
     WHEN 'reference or name' THEN RETURN QUERY
         WITH near AS MATERIALIZED (
@@ -1439,7 +1442,7 @@ BEGIN
         SELECT (payment).id FROM near
          WHERE (payment).created_at >= p_start AND ((payment).created_at, (payment).id) < (p_at, p_id)
            AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
-                              v_name, v_past_name, p_is_either, p_amounts, p_link_id)
+                              v_name, v_past_name, p_is_either, p_amounts, p_link_id, p_is_unrefunded)
          ORDER BY (payment).created_at DESC, (payment).id DESC LIMIT p_limit;
     WHEN 'amount' THEN RETURN QUERY
         WITH near AS MATERIALIZED (
@@ -1453,27 +1456,65 @@ BEGIN
         SELECT (payment).id FROM near
          WHERE (payment).created_at >= p_start AND ((payment).created_at, (payment).id) < (p_at, p_id)
            AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
-                              v_name, v_past_name, p_is_either, p_amounts, p_link_id)
+                              v_name, v_past_name, p_is_either, p_amounts, p_link_id, p_is_unrefunded)
          ORDER BY (payment).created_at DESC, (payment).id DESC LIMIT p_limit;
     END CASE;
 END
 $$;
 COMMENT ON FUNCTION list_payments IS 'Numbers of payments that fit, the newest first, from before (p_at, p_id) back to p_start; p_way names the index that finds few rows without reading all.';
 
-CREATE FUNCTION few_payments_way(
-    p_business_id text, p_reference_from text, p_reference_to text, p_name text, p_is_either boolean, p_amounts jsonb,
-    p_most integer)
-RETURNS text LANGUAGE plpgsql STABLE SET enable_sort = off SET enable_bitmapscan = off AS $$
-DECLARE
-    v_few_references boolean := p_reference_from <> '' AND p_most >= (SELECT count(*) FROM (
+-- Where the dates, a variance, a prefix or an amount is all that is asked for. The oldest payments of a range of dates come
+-- first: nothing has changed them since the last vacuum, so that no row is looked at besides its index.
+CREATE FUNCTION count_payments(
+    p_way text, p_business_id text, p_most integer, p_start timestamptz DEFAULT NULL, p_end timestamptz DEFAULT NULL,
+    p_reference_from text DEFAULT NULL, p_reference_to text DEFAULT NULL, p_name text DEFAULT NULL,
+    p_amounts jsonb DEFAULT NULL, p_combinations json DEFAULT NULL)
+RETURNS bigint LANGUAGE plpgsql STABLE SET enable_sort = off SET enable_bitmapscan = off AS $$
+BEGIN
+    CASE p_way
+    WHEN 'time' THEN RETURN (SELECT count(*) FROM (
+        SELECT FROM payment WHERE business_id = p_business_id AND created_at >= p_start AND created_at < p_end
+         ORDER BY created_at, id LIMIT p_most) AS near);
+    WHEN 'variance' THEN RETURN (SELECT count(*) FROM (
+        SELECT FROM json_to_recordset(p_combinations) AS given (currency text, method text, variance text)
+         CROSS JOIN LATERAL (
+              SELECT FROM payment
+               WHERE business_id = p_business_id AND status = 'success' AND payment.variance IS NOT NULL
+                 AND payment.variance = given.variance AND payment.currency = given.currency
+                 AND payment.method = given.method AND created_at >= p_start AND created_at < p_end
+               LIMIT p_most) AS found
+         LIMIT p_most) AS near);
+    WHEN 'reference' THEN RETURN (SELECT count(*) FROM (
         SELECT FROM payment
          WHERE business_id = p_business_id AND reference >= p_reference_from AND reference < p_reference_to
-         LIMIT p_most + 1) AS near);
-    v_few_names boolean := p_name <> '' AND p_most >= (SELECT count(*) FROM (
+         LIMIT p_most) AS near);
+    WHEN 'name' THEN RETURN (SELECT count(*) FROM (
         SELECT FROM payment
          WHERE business_id = p_business_id AND lower(customer_name) COLLATE "C" >= lower(p_name)
            AND lower(customer_name) COLLATE "C" < lower(p_name) || chr(1114111)
-         LIMIT p_most + 1) AS near);
+         LIMIT p_most) AS near);
+    WHEN 'amount' THEN RETURN (SELECT count(*) FROM (
+        SELECT FROM jsonb_each(p_amounts) AS given (code, bounds)
+         CROSS JOIN LATERAL (
+              SELECT FROM payment
+               WHERE business_id = p_business_id AND currency = given.code
+                 AND expected_minor >= (given.bounds ->> 0)::bigint AND expected_minor <= (given.bounds ->> 1)::bigint
+               LIMIT p_most) AS found
+         LIMIT p_most) AS near);
+    END CASE;
+END
+$$;
+COMMENT ON FUNCTION count_payments IS 'How many payments fit, up to p_most, where one thing alone is asked for: p_way names the index that has it.';
+
+CREATE FUNCTION few_payments_way(
+    p_business_id text, p_reference_from text, p_reference_to text, p_name text, p_is_either boolean, p_amounts jsonb,
+    p_most integer)
+RETURNS text LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_few_references boolean := p_reference_from <> '' AND p_most >= count_payments(
+        'reference', p_business_id, p_most + 1, p_reference_from => p_reference_from, p_reference_to => p_reference_to);
+    v_few_names boolean := p_name <> '' AND p_most >= count_payments(
+        'name', p_business_id, p_most + 1, p_name => p_name);
 BEGIN
     IF p_is_either THEN
         IF v_few_references AND v_few_names THEN
@@ -1484,14 +1525,8 @@ BEGIN
     ELSIF v_few_names THEN
         RETURN 'name';
     END IF;
-    IF p_amounts IS NOT NULL AND p_most >= (SELECT count(*) FROM (
-        SELECT FROM jsonb_each(p_amounts) AS given (code, bounds)
-         CROSS JOIN LATERAL (
-              SELECT FROM payment
-               WHERE business_id = p_business_id AND currency = given.code
-                 AND expected_minor >= (given.bounds ->> 0)::bigint AND expected_minor <= (given.bounds ->> 1)::bigint
-               LIMIT p_most + 1) AS found
-         LIMIT p_most + 1) AS near) THEN
+    IF p_amounts IS NOT NULL
+       AND p_most >= count_payments('amount', p_business_id, p_most + 1, p_amounts => p_amounts) THEN
         RETURN 'amount';
     END IF;
     RETURN NULL;
@@ -2390,6 +2425,16 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fee_returned IS 'What was returned of the fee of a payment: by refunds under way or done, and by reversals.';
+
+CREATE FUNCTION inflow_fee_returned(
+    p_business_id text, p_collection_id bigint, OUT fee_minor bigint, OUT vat_minor bigint)
+    LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    SELECT coalesce(sum(fee_returned_minor), 0), coalesce(sum(vat_returned_minor), 0) INTO fee_minor, vat_minor
+      FROM refund WHERE business_id = p_business_id AND collection_id = p_collection_id AND status <> 'failed';
+END
+$$;
+COMMENT ON FUNCTION inflow_fee_returned IS 'What was returned of the fee of an inflow, by refunds under way or done.';
 
 CREATE FUNCTION payment_to_refund(p_business_id text, p_payment_id bigint) RETURNS json LANGUAGE plpgsql STABLE AS $$
 BEGIN

@@ -22,6 +22,8 @@ _START, _END = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=U
 _PAST_ALL = "\x7f"
 # As payment_fits takes it.
 _ANY_VARIANCE = "any"
+# What the index on variances has.
+_OF_VARIANCE = {"variance", "is_unusual", "status", "currency", "method", "start", "end"}
 
 
 class PaymentFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +46,8 @@ class PaymentFilter(msgspec.Struct, frozen=True, kw_only=True):
     least_major: Decimal | None = None
     most_major: Decimal | None = None
     link_id: str | None = None
+    # Paid, and nothing of it refunded.
+    is_unrefunded: bool = False
     start: datetime | None = None
     end: datetime | None = None
 
@@ -91,7 +95,9 @@ async def list_counted(
     """A page, and how many there are, in one round trip."""
     arguments = _arguments(_way(wanted), business_id, wanted, before, limit)
     with naming({"57014": ListTookTooLong}):
-        row = await tx.fetchrow(_COUNTED, *arguments, _way_in_any_order(wanted), wanted.end or _END, count_max)
+        row = await tx.fetchrow(
+            _COUNTED, *arguments, _way_in_any_order(wanted), wanted.end or _END, count_max, _way_alone(wanted)
+        )
     assert row is not None
     return FoundPayments([row_of(one) for one in row["rows"]], row["number"])
 
@@ -108,33 +114,36 @@ async def count(tx: Tx, business_id: str, wanted: PaymentFilter, *, limit: int) 
 # Looks first whether there are few of what is asked for: these are then found by their own index, and sorted.
 _PAGE = """
       WITH few AS MATERIALIZED (
-           SELECT CASE WHEN $19 THEN few_payments_way($2, $12, $13, $14, $15, $16, $20) END AS way)
+           SELECT CASE WHEN $20 THEN few_payments_way($2, $12, $13, $14, $15, $16, $21) END AS way)
     SELECT payment_row(payment) AS row
       FROM few CROSS JOIN LATERAL list_payments(coalesce(few.way, $1), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-                                                $13, $14, $15, $16, $17, $18) WITH ORDINALITY AS found (id, place)
+                                                $13, $14, $15, $16, $17, $18, $19)
+                                  WITH ORDINALITY AS found (id, place)
       JOIN payment ON payment.business_id = $2 AND payment.id = found.id
      ORDER BY found.place
 """
 _NUMBER = """
       WITH few AS MATERIALIZED (
-           SELECT CASE WHEN $19 THEN few_payments_way($2, $12, $13, $14, $15, $16, $20) END AS way)
+           SELECT CASE WHEN $20 THEN few_payments_way($2, $12, $13, $14, $15, $16, $21) END AS way)
     SELECT count(*)
       FROM few CROSS JOIN LATERAL list_payments(coalesce(few.way, $1), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-                                                $13, $14, $15, $16, $17, $18)
+                                                $13, $14, $15, $16, $17, $18, $19)
 """
 _COUNTED = """
       WITH few AS MATERIALIZED (
-           SELECT CASE WHEN $19 THEN few_payments_way($2, $12, $13, $14, $15, $16, $20) END AS way),
+           SELECT CASE WHEN $20 THEN few_payments_way($2, $12, $13, $14, $15, $16, $21) END AS way),
            page AS MATERIALIZED (
            SELECT payment_row(payment) AS row, found.place
              FROM few CROSS JOIN LATERAL list_payments(coalesce(few.way, $1), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
-                                                       $12, $13, $14, $15, $16, $17, $18)
+                                                       $12, $13, $14, $15, $16, $17, $18, $19)
                                          WITH ORDINALITY AS found (id, place)
              JOIN payment ON payment.business_id = $2 AND payment.id = found.id)
     SELECT ARRAY(SELECT row FROM page ORDER BY place) AS rows,
-           (SELECT count(*)
-              FROM few CROSS JOIN LATERAL list_payments(coalesce(few.way, $21), $2, $3, $22, 0, $23, $7, $8, $9, $10,
-                                                        $11, $12, $13, $14, $15, $16, $17, $18)) AS number
+           CASE WHEN $25::text IS NOT NULL THEN count_payments($25, $2, $24, $3, $23, $12, $13, $14, $16, $18)
+           ELSE (SELECT count(*)
+              FROM few CROSS JOIN LATERAL list_payments(coalesce(few.way, $22), $2, $3, $23, 0, $24, $7, $8, $9, $10,
+                                                        $11, $12, $13, $14, $15, $16, $17, $18, $19))
+           END AS number
 """
 
 
@@ -145,7 +154,8 @@ def _way(wanted: PaymentFilter) -> str:
     if wanted.link_id is not None:
         return "link"
     chosen = (wanted.status, wanted.variance, wanted.method, wanted.currency)
-    return "time" if chosen == (None, None, None, None) and not wanted.is_unusual else "combination"
+    is_chosen = wanted.is_unusual or wanted.is_unrefunded or chosen != (None, None, None, None)
+    return "combination" if is_chosen else "time"
 
 
 def _way_in_any_order(wanted: PaymentFilter) -> str:
@@ -154,6 +164,18 @@ def _way_in_any_order(wanted: PaymentFilter) -> str:
     if way in ("time", "combination") and wanted.name_prefix is not None:
         return "name, in any order"
     return "combination, in any order" if way == "combination" else way
+
+
+def _way_alone(wanted: PaymentFilter) -> str | None:
+    """For counting from an index alone, where what it has is all that is asked for."""
+    asked = {name for name, value in msgspec.structs.asdict(wanted).items() if value is not None and value is not False}
+    if asked <= {"start", "end"}:
+        return "time"
+    if asked & {"variance", "is_unusual"}:
+        return "variance" if asked <= _OF_VARIANCE else None
+    if asked & {"least_major", "most_major"}:
+        return "amount" if asked <= {"least_major", "most_major", "currency"} else None
+    return {"reference_prefix": "reference", "name_prefix": "name"}.get(next(iter(asked))) if len(asked) == 1 else None
 
 
 def _amounts(wanted: PaymentFilter) -> str | None:
@@ -184,21 +206,24 @@ def _arguments(
         _ANY_VARIANCE if wanted.is_unusual else wanted.variance,
         wanted.method, wanted.currency, wanted.email, prefix, prefix + _PAST_ALL, name,
         wanted.either_prefix is not None, _amounts(wanted), wanted.link_id, _combinations(wanted),
-        way not in ("email", "link"), _SORTED_MAX,
+        wanted.is_unrefunded, way not in ("email", "link"), _SORTED_MAX,
     )  # fmt: skip
 
 
 def _combinations(wanted: PaymentFilter) -> str:
     """All values that status, currency, method and variance can have together: the index on them is looked into once
-    for each. Only what is paid has a method, or a variance."""
+    for each. Only what is paid has a method, or a variance. Those without a variance come first: they lie together, so
+    that up to a limit they are counted sooner."""
+    statuses = [PaymentStatus.SUCCESS] if wanted.is_unrefunded else list(PaymentStatus)
     currencies = [wanted.currency] if wanted.currency else list(Currency)
     found = [
         {"status": status, "currency": currency, "method": method, "variance": variance}
-        for status in ([wanted.status] if wanted.status else PaymentStatus)
+        for status in statuses
         for currency in currencies
         for method in (currency.spec.methods if status is PaymentStatus.SUCCESS else ("",))
-        for variance in ((*Variance, "") if status is PaymentStatus.SUCCESS else ("",))
-        if wanted.method in (None, method)
+        for variance in (("", *Variance) if status is PaymentStatus.SUCCESS else ("",))
+        if wanted.status in (None, status)
+        and wanted.method in (None, method)
         and wanted.variance in (None, variance)
         and (variance or not wanted.is_unusual)
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from enum import StrEnum
 
 import msgspec
 
@@ -23,6 +24,13 @@ class LinkState(DescribedEnum):
     ENDED = "ended", "You ended it; it can be reopened."
     EXPIRED = "expired", "Its end date has passed."
     USED_UP = "used_up", "Paid as often as it may be."
+
+
+class LinkFault(StrEnum):
+    """Of terms that contradict each other, for pages that say it in words of their own."""
+
+    ONE_OFF_IS_PAID_ONCE = "one_off_is_paid_once"
+    AMOUNT_OR_BOUNDS = "amount_or_bounds"
 
 
 class FieldRule(DescribedEnum):

@@ -33,7 +33,7 @@ from tidegate.payment.wire import (
     MethodsTaken,
     methods_named,
 )
-from tidegate.payment_link.model import FieldRule, LinkKind, LinkState, LinkTerms, LinkView
+from tidegate.payment_link.model import FieldRule, LinkFault, LinkKind, LinkState, LinkTerms, LinkView
 
 PAYMENTS_MAX = 10_000
 NOTE_LABEL_LENGTH_MAX = 60
@@ -196,7 +196,11 @@ def _problems_with(
     if isinstance(ends_at, Moment) and ends_at.end <= now:
         yield Problem("endsAt", "must be in the future")
     if fields.get("kind") is LinkKind.ONE_OFF and fields.get("payments_max") not in (None, 1):
-        yield Problem("paymentsMax", "must be 1 or absent for a one_off link; use kind reusable")
+        yield Problem(
+            "paymentsMax",
+            "must be 1 or absent for a one_off link; use kind reusable",
+            kind=LinkFault.ONE_OFF_IS_PAID_ONCE,
+        )
 
 
 def _amount_problems(fields: Mapping[str, Any]) -> Iterator[Problem]:
@@ -204,7 +208,10 @@ def _amount_problems(fields: Mapping[str, Any]) -> Iterator[Problem]:
     if fields.get("amount") is not None:
         for name, bound in (("amountMin", least), ("amountMax", most)):
             if bound is not None:
-                yield Problem(name, "cannot be combined with amount; send a fixed amount, or bounds")
+                yield Problem(
+                    name, "cannot be combined with amount; send a fixed amount, or bounds",
+                    kind=LinkFault.AMOUNT_OR_BOUNDS,
+                )  # fmt: skip
         return
     if "currency" in fields:
         limit = CHECKOUT_OFFERS[Currency(fields["currency"])].max_major

@@ -109,15 +109,11 @@ def _reduced(subject: Subject, *, is_taken_back: bool | None) -> Subject:
     return msgspec.structs.replace(subject, block_reason=block_reason, gone=subject.left - left)
 
 
-# The fee that was given back is that of refunds in progress or paid out.
 _COLLECTION = """
-    SELECT collection, given.*, (SELECT on_refund FROM fee_rule
-                                  WHERE fee_rule.business_id = $1 AND 'own-' || fee_rule.id = collection.fee_rule_id)
-      FROM collection
-     CROSS JOIN (SELECT coalesce(sum(fee_returned_minor), 0)::bigint AS fee_given_minor,
-                        coalesce(sum(vat_returned_minor), 0)::bigint AS vat_given_minor
-                   FROM refund
-                  WHERE business_id = $1 AND collection_id = $2 AND status <> 'failed') AS given
+    SELECT collection, given.fee_minor AS fee_given_minor, given.vat_minor AS vat_given_minor,
+           (SELECT on_refund FROM fee_rule
+             WHERE fee_rule.business_id = $1 AND 'own-' || fee_rule.id = collection.fee_rule_id)
+      FROM collection CROSS JOIN inflow_fee_returned($1, $2) AS given
      WHERE business_id = $1 AND id = $2
 """
 

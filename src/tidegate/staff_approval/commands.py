@@ -57,8 +57,10 @@ async def checked(deps: StaffApprovalDeps, proposal: Proposal) -> Proposal:
 
 async def propose(tx: Tx, proposal: Proposal, *, by: Actor, now: datetime) -> int:
     """Bound to the version that was looked at."""
-    if not 0 < len(proposal.reason.strip()) <= WHY_CHARS_MAX:
-        raise Invalid(Problem("why", f"Say why in at most {WHY_CHARS_MAX} characters; it is kept for ever."))
+    if not (why := proposal.reason.strip()):
+        raise Invalid(Problem("why", "Say why; it is kept for ever."))
+    if len(why) > WHY_CHARS_MAX:
+        raise Invalid(Problem("why", f"This has {len(why)} characters; shorten it to at most {WHY_CHARS_MAX}."))
     if contains_card_number(proposal.reason):
         raise Invalid(Problem("why", "This looks like a card number; never write card data here."))
     version = await _version_now(tx, proposal.command, proposal.business_id, proposal.subject)

@@ -20,6 +20,10 @@ _RANGE = re.compile(
 )
 
 
+def is_known(tag: str) -> bool:
+    return _known(tag) is not None
+
+
 def negotiate_language(*, asked: str | None, remembered: str | None, accept_language: str | None) -> str:
     """Always a language that has a catalog."""
     chosen = (asked and _known(asked)) or (remembered and _known(remembered))

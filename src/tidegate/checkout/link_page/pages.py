@@ -9,6 +9,8 @@ from io import BytesIO
 
 import segno
 
+from tidegate.checkout.language.catalog import LANGUAGES
+from tidegate.checkout.language.negotiate import is_known
 from tidegate.checkout.link_page.model import (
     LINK_ROOT,
     LinkPageModel,
@@ -22,7 +24,7 @@ from tidegate.checkout.page.layout import Layout, colours_of, contact_of
 from tidegate.checkout.page.model import NOTHING_TYPED, ROOT, FormState
 from tidegate.checkout.page.pages import QR_STYLE, CheckoutPages
 from tidegate.core import ids
-from tidegate.core.errors import Conflict, NotFound
+from tidegate.core.errors import Conflict, Invalid, NotFound, Problem
 from tidegate.infra.http.operation import Headers
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page.response import File, Html, see_other
@@ -84,6 +86,8 @@ class LinkPages:
         return File(png.getvalue(), "image/png", headers=_QR_HEADERS)
 
     async def poster(self, request: PageRequest) -> File:
+        if (asked := request.query.get("lang")) and not is_known(asked):
+            raise Invalid(Problem("lang", f"must be one of {', '.join(LANGUAGES)}, or absent"))
         business, visit = await self._visit(request)
         logo = await self.pages.logo_of(business)
         document = poster_of(
