@@ -83,12 +83,16 @@ async def show_proposals(
             facts=[_shown(fact) for fact in one.facts],
             page=one.page,
             is_void=one.is_void or (one.request.status == "open" and not one.request.is_open(visitor.now)),
-            may_approve=decides and not one.is_void and one.request.asked_by != visitor.staff.member.id,
-            may_decline=decides,
-            may_take_back=not decides and one.request.asked_by == visitor.staff.member.id,
+            may_approve=decides and not one.is_void and not _is_own(visitor, one.request),
+            may_decline=decides and not _is_own(visitor, one.request),
+            may_take_back=_is_own(visitor, one.request),
         )
         for one in described
     ]
+
+
+def _is_own(visitor: ConsoleVisitor, request: ApprovalRequest) -> bool:
+    return request.asked_by == visitor.staff.member.id
 
 
 def _shown(fact: ProposalFact) -> ShownFact:

@@ -786,6 +786,7 @@ CREATE TABLE approval (
     subject         text        NOT NULL,
     subject_version bigint      NOT NULL,
     arguments       jsonb       NOT NULL,
+    facts           jsonb       NOT NULL DEFAULT '[]',
     reason          text        NOT NULL,
     asked_by        text        NOT NULL CONSTRAINT approval_asked_by_fk REFERENCES person (id),
     asked_at        timestamptz NOT NULL,
@@ -805,6 +806,7 @@ CREATE TABLE approval (
 COMMENT ON TABLE approval IS 'What one person asks for and another one allows: a command with its arguments, for the version of the thing that was seen.';
 COMMENT ON COLUMN approval.topic IS 'What it decides: to credit and to return an inflow are one topic, of which the staff have one proposal open at a time.';
 COMMENT ON COLUMN approval.realm IS 'Who decides: the people of the business, or the operator''s staff.';
+COMMENT ON COLUMN approval.facts IS 'What the staff read about it when it was proposed, for those who read it when it is decided. Without names of payers, which can be erased where they are kept.';
 COMMENT ON COLUMN approval.outcome IS 'What running it made, such as the reference of a refund; or why it is void.';
 CREATE INDEX approval_open ON approval (business_id, id) WHERE status = 'open';
 CREATE UNIQUE INDEX approval_one_open_proposal ON approval (business_id, topic, subject)
@@ -2011,6 +2013,7 @@ CREATE TABLE collection (
     return_reference     text,
     return_asked_at      timestamptz,
     return_confirmed_at  timestamptz,
+    held_for             text[]      NOT NULL DEFAULT '{}',
     held_until           timestamptz,
     valued_at            timestamptz NOT NULL,
     created_at           timestamptz NOT NULL,
@@ -2038,6 +2041,7 @@ COMMENT ON COLUMN collection.destination_minor IS 'What arrived, in the wallet''
 COMMENT ON COLUMN collection.refunded_minor IS 'Refunds that are under way or have arrived.';
 COMMENT ON COLUMN collection.owed_minor IS 'Taken back by the bank when the wallet no longer held it, and not yet collected from the merchant; in the wallet''s currency.';
 COMMENT ON COLUMN collection.name_check IS 'Step by step how the name the payer typed was compared with the holder''s.';
+COMMENT ON COLUMN collection.held_for IS 'Why it was held, the first reason first; stays when it has been decided on. Empty when it was never held.';
 COMMENT ON COLUMN collection.held_until IS 'When a held inflow goes back unless it was decided on; NULL when it waits for the bank alone.';
 CREATE INDEX collection_of_account ON collection (business_id, account_id, id);
 CREATE INDEX collection_by_currency ON collection (business_id, destination_currency, id);
@@ -3110,14 +3114,14 @@ BEGIN
                                 destination_currency, rail, transaction_id, payer, payee_name, scheme, remittance,
                                 valued_at, name_check, destination_minor, fee_minor, vat_minor, credited_minor,
                                 fee_rule_id, rate, rate_source, rate_quoted_at, spread_minor, return_reference,
-                                return_asked_at, created_at, updated_at, merchant_reference, note, held_until)
+                                return_asked_at, created_at, updated_at, merchant_reference, note, held_for, held_until)
         VALUES (p_business_id, v_id, v_given.reference, v_given.account_id, v_given.status, v_given.reason,
                 v_given.source_currency, v_given.source_minor, v_given.destination_currency, v_given.rail,
                 v_given.transaction_id, v_given.payer, v_given.payee_name, v_given.scheme, v_given.remittance,
                 v_given.valued_at, v_given.name_check, v_given.destination_minor, v_given.fee_minor,
                 v_given.vat_minor, v_given.credited_minor, v_given.fee_rule_id, v_given.rate, v_given.rate_source,
                 v_given.rate_quoted_at, v_given.spread_minor, v_given.return_reference, v_given.return_asked_at,
-                p_now, p_now, v_given.merchant_reference, v_given.note, v_given.held_until)
+                p_now, p_now, v_given.merchant_reference, v_given.note, v_given.held_for, v_given.held_until)
             ON CONFLICT ON CONSTRAINT collection_one_per_transaction DO NOTHING
         RETURNING * INTO v_new;
     END IF;

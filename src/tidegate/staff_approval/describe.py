@@ -1,4 +1,7 @@
-"""What an approver reads about a proposal: its subject as it is now, and what would be booked or changed."""
+"""What an approver reads about a proposal: its subject as it is now, and what would be booked or changed.
+
+Of a proposal that was decided, what was read when it was made: `proposals.py`.
+"""
 
 from __future__ import annotations
 
@@ -42,6 +45,7 @@ from tidegate.staff_approval.arguments import (
     shown,
 )
 from tidegate.staff_approval.model import ProposalFact, ProposalLook
+from tidegate.staff_approval.setting_words import SETTING_LABELS, setting_text
 from tidegate.staff_approval.subject_store import MovingMoney
 from tidegate.webhook import store as webhook_store
 
@@ -59,11 +63,12 @@ async def inflow(look: ProposalLook, _: NoArguments) -> list[ProposalFact]:
         return []
     facts = [
         ProposalFact("Amount", held.amount),
-        ProposalFact("Payer", held.payer.name or NONE),
-        ProposalFact("Name typed", held.name_check.typed or NONE),
-        ProposalFact("Account of", held.name_check.holder, page=f"/accounts/{held.account_id}"),
+        ProposalFact("Payer", held.payer.name or NONE, is_personal=True),
+        ProposalFact("Name typed", held.name_check.typed or NONE, is_personal=True),
+        ProposalFact("Account of", held.name_check.holder, page=f"/accounts/{held.account_id}", is_personal=True),
+        *(ProposalFact("Held because", reason.sentence) for reason in held.held_for),
     ]
-    if look.request.command != "inflow.credit" or not look.is_undecided:
+    if look.command != "inflow.credit":
         return facts
     now = look.deps.clock.now_of(look.business_id)
     change = await review.preview(look.tx, look.deps.payment, held, now=now)
@@ -78,14 +83,18 @@ async def suspense(look: ProposalLook, _: NoArguments) -> list[ProposalFact]:
     if receipt is not None:
         return [
             ProposalFact("Amount", receipt.amount),
-            ProposalFact("Payer", receipt.payer.get("name") or NONE),
-            ProposalFact("Narration", receipt.remittance or NONE),
+            ProposalFact("Payer", receipt.payer.get("name") or NONE, is_personal=True),
+            ProposalFact("Narration", receipt.remittance or NONE, is_personal=True),
         ]
     decided = await suspense_store.find_decision(look.tx, int(look.subject))
     if decided is None or decided.amount is None:
         return []
     transfer = await suspense_store.find_decided(look.tx, decided)
-    return [ProposalFact("Amount", decided.amount), ProposalFact("Payer", (transfer and transfer.payer) or NONE)]
+    return [
+        ProposalFact("Amount", decided.amount),
+        ProposalFact("Payer", (transfer and transfer.payer) or NONE, is_personal=True),
+        ProposalFact("Narration", (transfer and transfer.narration) or NONE, is_personal=True),
+    ]
 
 
 async def assignment(look: ProposalLook, to: AssignArguments) -> list[ProposalFact]:
@@ -95,7 +104,9 @@ async def assignment(look: ProposalLook, to: AssignArguments) -> list[ProposalFa
     if to.payment is None:
         account = await account_store.find(look.tx, to.business_id, to.account_id or "")
         return (
-            [*facts, ProposalFact("Account of", account.holder, page=f"/accounts/{account.id}")] if account else facts
+            [*facts, ProposalFact("Account of", account.holder, page=f"/accounts/{account.id}", is_personal=True)]
+            if account
+            else facts
         )
     payment = await subject_store.find_payment(look.tx, to.business_id, to.payment)
     if payment is None:
@@ -106,21 +117,20 @@ async def assignment(look: ProposalLook, to: AssignArguments) -> list[ProposalFa
 
 async def refund(look: ProposalLook, wanted: OperatorRefund) -> list[ProposalFact]:
     lasts, now = look.deps.payment.inflow_terms.rate_lasts, look.deps.clock.now_of(look.business_id)
+    payer = await subject_store.find_payer(look.tx, look.business_id, look.subject)
+    of_payer = ProposalFact("Payer", payer or NONE, is_personal=True)
     try:
         subject = await refunds.look_at(look.tx, look.business_id, look.subject, rate_lasts=lasts, now=now)
         of = ProposalFact("Of", subject.merchant_reference or subject.reference)
         asked = RefundRequest(reference=look.subject, amount=wanted.amount).amount_in(subject.received.currency)
         reason = [ProposalFact("Reason, the customer reads it", wanted.reason)] if wanted.reason else []
-        if not look.is_undecided:
-            return [of, *([ProposalFact("Amount", asked)] if asked else []), *reason]
         amount = refund_model.amount_of(subject, asked)
         exchange = refund_model.exchange_of(subject, amount, wanted.rate)
     except Refusal as impossible:
-        return [ProposalFact("Cannot be refunded", impossible.message)]
-    payer = await subject_store.find_payer(look.tx, look.business_id, look.subject)
+        return [of_payer, ProposalFact("Cannot be refunded", impossible.message)]
     facts = [
         of,
-        ProposalFact("Payer", payer or NONE),
+        of_payer,
         ProposalFact("Received", subject.received),
         ProposalFact("Amount", amount),
     ]
@@ -152,7 +162,7 @@ def _moving(found: MovingMoney | None) -> list[ProposalFact]:
         return []
     return [
         ProposalFact("Amount", found.amount),
-        ProposalFact("Payer", found.payer or NONE),
+        ProposalFact("Payer", found.payer or NONE, is_personal=True),
         ProposalFact("Of", found.of or NONE),
         ProposalFact("Rail", found.rail),
     ]
@@ -162,7 +172,10 @@ async def payout(look: ProposalLook, _: PayoutArguments) -> list[ProposalFact]:
     found = await payout_store.find(look.tx, look.business_id, look.subject)
     if found is None:
         return []
-    return [ProposalFact("Payee", found.payee_name or NONE), ProposalFact("Text", found.remittance)]
+    return [
+        ProposalFact("Payee", found.payee_name or NONE, is_personal=True),
+        ProposalFact("Text", found.remittance, is_personal=True),
+    ]
 
 
 async def bank_entry(look: ProposalLook, _: Any) -> list[ProposalFact]:
@@ -174,7 +187,7 @@ async def bank_entry(look: ProposalLook, _: Any) -> list[ProposalFact]:
     facts = [ProposalFact("Amount", f"{entry.currency} {entry.amount:,f}"), ProposalFact("Account", entry.account)]
     return [
         *facts,
-        ProposalFact("Payer" if entry.is_credit else "Payee", entry.counterparty.name or NONE),
+        ProposalFact("Payer" if entry.is_credit else "Payee", entry.counterparty.name or NONE, is_personal=True),
         *([ProposalFact("Why it waits", note)] if note else []),
     ]
 
@@ -200,9 +213,7 @@ async def rates(look: ProposalLook, wanted: ImportArguments) -> list[ProposalFac
 
 async def _rates(look: ProposalLook, wanted: Sequence[RateArguments]) -> list[ProposalFact]:
     """Each with the difference from the rate that is used now."""
-    used: dict[tuple[Currency, Currency], Decimal] = {}
-    if look.is_undecided:
-        used = {(one.base, one.quote): one.rate for one in await review_store.list_rates(look.tx, look.business_id)}
+    used = {(one.base, one.quote): one.rate for one in await review_store.list_rates(look.tx, look.business_id)}
     return [_rate(one, used.get((one.base, one.quote))) for one in wanted]
 
 
@@ -223,7 +234,7 @@ async def account(look: ProposalLook, _: Any) -> list[ProposalFact]:
     if found is None:
         return []
     return [
-        ProposalFact("Holder", found.holder),
+        ProposalFact("Holder", found.holder, is_personal=True),
         ProposalFact("Kind", f"{found.account_type.value}, {found.currency} settled in {found.settlement_currency}"),
         ProposalFact("Now", "suspended" if found.is_suspended else found.status.value),
         *(
@@ -240,12 +251,11 @@ async def settings(look: ProposalLook, wanted: SettingArguments) -> list[Proposa
         return []
     facts = [
         ProposalFact(
-            name.replace("_", " ").capitalize(), shown(value),
-            before=shown(getattr(business, name)) if look.is_undecided else None,
+            SETTING_LABELS[name], setting_text(name, value), before=setting_text(name, getattr(business, name))
         )
         for name, value in wanted.changes.items()
-    ]  # fmt: skip
-    suspended = business.suspended_for if look.is_undecided and wanted.status else None
+    ]
+    suspended = business.suspended_for if wanted.status else None
     return [*facts, ProposalFact("Suspended because", suspended)] if suspended else facts
 
 
@@ -253,9 +263,7 @@ async def price(look: ProposalLook, wanted: PriceArguments) -> list[ProposalFact
     business = await merchant_store.find_business(look.tx, look.business_id)
     before = business.fee_rule_for(wanted.currency, priced_in(wanted.method)) if business else None
     label = f"{wanted.method} in {wanted.currency}"
-    return [
-        ProposalFact(label, _fee(wanted, wanted.currency), _fee(before, wanted.currency) if look.is_undecided else None)
-    ]
+    return [ProposalFact(label, _fee(wanted, wanted.currency), _fee(before, wanted.currency))]
 
 
 def _fee(rule: FeeRule | PriceArguments | None, currency: Currency) -> str:
@@ -275,7 +283,7 @@ async def new_endpoint(_look: ProposalLook, wanted: EndpointArguments) -> list[P
 
 async def endpoint(look: ProposalLook, wanted: EndpointChanges) -> list[ProposalFact]:
     found = await webhook_store.find(look.tx, look.business_id, look.subject)
-    if found is None or not look.is_undecided:
+    if found is None:
         return [ProposalFact(name.capitalize(), shown(value)) for name, value in wanted.changes.items()]
     address = [] if wanted.url else [ProposalFact("Address", found.url)]
     return address + [
@@ -303,7 +311,7 @@ async def person(look: ProposalLook, _: NoArguments) -> list[ProposalFact]:
 
 
 async def new_staff(look: ProposalLook, wanted: StaffArguments) -> list[ProposalFact]:
-    known = await staff_store.find_by_email(look.tx, look.subject) if look.is_undecided else None
+    known = await staff_store.find_by_email(look.tx, look.subject)
     return [
         ProposalFact("Address", look.subject),
         ProposalFact("Role", wanted.role.value, before=known.role.value if known else None),
