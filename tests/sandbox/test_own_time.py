@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -151,6 +151,23 @@ async def test_a_rate_that_a_business_sets_counts_for_itself_only(inflows: Inflo
     assert rates == [2, 1.5]
     audited = await admin.fetchval("SELECT business_id FROM audit WHERE action = 'rate.set'")
     assert audited == inflows.shop.business_id
+
+
+async def test_the_operator_s_rate_grows_old_by_the_real_time(inflows: Inflows, admin: Any) -> None:
+    """A merchant whose clock is a month ahead can use what the operator sets today, also after its own older rate."""
+    number = await inflows.number(Currency.EUR, Currency.USD)
+    await inflows.let_pass("30d")
+    await inflows.set_rate(Currency.EUR, Currency.USD, "1.5", quoted_at=datetime.now(UTC))
+    inflow = await inflows.notified(credit(number))
+    assert inflow["exchange"]["rate"] == 1.5
+    quoted_at = datetime.fromisoformat(inflow["exchange"]["quotedAt"])
+    assert timedelta(0) <= datetime.fromisoformat(inflow["createdAt"]) - quoted_at < timedelta(hours=1)
+    await inflows.call("POST", "/sandbox/rates", {"base": "EUR", "quote": "USD", "rate": 2})
+    assert (await inflows.notified(credit(number)))["exchange"]["rate"] == 2
+    await inflows.set_rate(Currency.EUR, Currency.USD, "2.5", quoted_at=datetime.now(UTC))
+    assert (await inflows.notified(credit(number)))["exchange"]["rate"] == 2.5
+    await admin.execute("UPDATE exchange_rate SET quoted_at = quoted_at - interval '2 hours'")
+    assert "too old" in (await inflows.notified(credit(number)))["reason"]
 
 
 async def test_the_newest_rate_counts_whether_it_is_ones_own_or_everybodys(inflows: Inflows) -> None:

@@ -2129,6 +2129,34 @@ END
 $$;
 COMMENT ON FUNCTION reversed_money IS 'Whose money a bank took back: the business, and the reference of the inflow or the pay code of the payment. NULL while the credit is unknown.';
 
+CREATE FUNCTION rate_for(p_business_id text, p_base text, p_quote text) RETURNS exchange_rate
+    LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_platform CONSTANT text := '000000000000000000000000';
+    v_ahead    interval := (SELECT ahead FROM business_clock WHERE business_id = p_business_id);
+    v_rate     exchange_rate;
+    v_general  exchange_rate;
+BEGIN
+    SELECT * INTO v_rate FROM exchange_rate
+     WHERE base = p_base AND quote = p_quote AND business_id IN (p_business_id, v_platform)
+     ORDER BY quoted_at DESC, id DESC LIMIT 1;
+    IF v_ahead IS NULL THEN
+        RETURN v_rate;
+    END IF;
+    -- The business's own, quoted by a clock that is ahead, must not hide what the operator has set since.
+    SELECT * INTO v_general FROM exchange_rate
+     WHERE base = p_base AND quote = p_quote AND business_id = v_platform ORDER BY quoted_at DESC, id DESC LIMIT 1;
+    IF v_general.id > v_rate.id THEN
+        v_rate := v_general;
+    END IF;
+    IF v_rate.business_id = v_platform THEN
+        v_rate.quoted_at := v_rate.quoted_at + v_ahead;
+    END IF;
+    RETURN v_rate;
+END
+$$;
+COMMENT ON FUNCTION rate_for IS 'The rate that a business converts at: its own or the operator''s, the newest. Quoted by the time of the business; the operator''s rates grow old by the real time.';
+
 CREATE FUNCTION find_inflow_account(p_rail text, p_number text, p_transaction_id text)
 RETURNS TABLE (account virtual_account, business business, rate exchange_rate, rules fee_rule[], is_taken_back boolean)
 LANGUAGE plpgsql STABLE ROWS 1 AS $$
@@ -2160,11 +2188,8 @@ BEGIN
       FROM virtual_account AS held
       JOIN business AS owner ON owner.id = held.business_id
       LEFT JOIN LATERAL (
-          SELECT exchange_rate AS rate FROM exchange_rate
-           WHERE base = held.currency AND quote = held.settlement_currency
-             -- The business's own rate, or the operator's.
-             AND exchange_rate.business_id IN (v_known.business_id, '000000000000000000000000')
-           ORDER BY quoted_at DESC, id DESC LIMIT 1) AS newest ON true
+          SELECT used AS rate FROM rate_for(v_known.business_id, held.currency, held.settlement_currency) AS used
+           WHERE used.id IS NOT NULL) AS newest ON true
      WHERE held.business_id = v_known.business_id AND held.rail = p_rail AND held.account_number = p_number
      ORDER BY held.id IS NOT DISTINCT FROM (
                   -- By its unique key: the index of an account's inflows would be read from end to end.

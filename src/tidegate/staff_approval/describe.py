@@ -6,7 +6,7 @@ Of a proposal that was decided, what was read when it was made: `proposals.py`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal
+from datetime import timedelta
 from typing import Any
 
 from tidegate.account import question_store
@@ -15,6 +15,7 @@ from tidegate.bank_file import payout_store
 from tidegate.collection import review, review_store
 from tidegate.collection import store as collection_store
 from tidegate.collection.model import CollectionChange
+from tidegate.collection.rate import Rate
 from tidegate.core.errors import Refusal
 from tidegate.core.fee import FeeRule
 from tidegate.core.method import priced_in
@@ -42,6 +43,7 @@ from tidegate.staff_approval.arguments import (
     SettingArguments,
     StaffArguments,
     fee_words,
+    percent_of,
     shown,
 )
 from tidegate.staff_approval.model import ProposalFact, ProposalLook
@@ -200,28 +202,47 @@ async def pause(look: ProposalLook, _: NoArguments) -> list[ProposalFact]:
 async def rate(look: ProposalLook, wanted: RateArguments) -> list[ProposalFact]:
     """An old quote is used only while there is no newer one."""
     quoted = f"{wanted.quoted_at:%-d %b %Y, %H:%M} UTC" if wanted.quoted_at else "when it was proposed"
-    return [*await _rates(look, [wanted]), ProposalFact("Quoted", quoted)]
-
-
-async def rates(look: ProposalLook, wanted: ImportArguments) -> list[ProposalFact]:
-    days = sorted({one.quoted_at.date() for one in wanted.rates if one.quoted_at})
+    used = (await _used_rates(look)).get((wanted.base, wanted.quote))
+    spread = percent_of(wanted.spread_basis_points)
     return [
-        ProposalFact("Day of the file", ", ".join(f"{day:%-d %b %Y}" for day in days)),
-        *await _rates(look, wanted.rates),
+        _rate(wanted, used),
+        ProposalFact("Spread", spread, before=percent_of(used.spread_basis_points) if used else None),
+        ProposalFact("Quoted", quoted),
+        *_too_old(look, [wanted]),
     ]
 
 
-async def _rates(look: ProposalLook, wanted: Sequence[RateArguments]) -> list[ProposalFact]:
-    """Each with the difference from the rate that is used now."""
-    used = {(one.base, one.quote): one.rate for one in await review_store.list_rates(look.tx, look.business_id)}
-    return [_rate(one, used.get((one.base, one.quote))) for one in wanted]
+async def rates(look: ProposalLook, wanted: ImportArguments) -> list[ProposalFact]:
+    used = await _used_rates(look)
+    days = sorted({one.quoted_at.date() for one in wanted.rates if one.quoted_at})
+    return [
+        ProposalFact("Day of the file", ", ".join(f"{day:%-d %b %Y}" for day in days)),
+        *(_rate(one, used.get((one.base, one.quote))) for one in wanted.rates),
+        *_too_old(look, wanted.rates),
+    ]
 
 
-def _rate(wanted: RateArguments, used: Decimal | None) -> ProposalFact:
+async def _used_rates(look: ProposalLook) -> dict[tuple[Currency, Currency], Rate]:
+    return {(one.base, one.quote): one for one in await review_store.list_rates(look.tx, look.business_id)}
+
+
+def _rate(wanted: RateArguments, used: Rate | None) -> ProposalFact:
+    """With the difference from the rate that is used now."""
     label = f"1 {wanted.base} in {wanted.quote}"
     if used is None:
         return ProposalFact(label, f"{wanted.rate:f}")
-    return ProposalFact(label, f"{wanted.rate:f} ({(wanted.rate / used - 1) * 100:+.2f} %)", before=f"{used:f}")
+    off = (wanted.rate / used.rate - 1) * 100
+    return ProposalFact(label, f"{wanted.rate:f} ({off:+.2f} %)", before=f"{used.rate:f}")
+
+
+def _too_old(look: ProposalLook, wanted: Sequence[RateArguments]) -> list[ProposalFact]:
+    """By the real time, as all rates of the operator."""
+    lasts = look.deps.payment.inflow_terms.rate_lasts
+    oldest = min(one.quoted_at or look.asked_at for one in wanted)
+    if look.deps.clock.now() - oldest <= lasts:
+        return []
+    minutes = lasts // timedelta(minutes=1)
+    return [ProposalFact("Too old", f"a rate is used for {minutes} minutes after its quote; propose a newer one")]
 
 
 async def account_approval(look: ProposalLook, wanted: ApprovalArguments) -> list[ProposalFact]:

@@ -82,6 +82,7 @@ class ProposalLook:
     command: str
     business_id: str
     subject: str
+    asked_at: datetime
 
 
 @dataclass(frozen=True)

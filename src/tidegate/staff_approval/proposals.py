@@ -18,7 +18,7 @@ _facts = msgspec.json.Decoder(list[ProposalFact])
 
 async def facts_to_keep(deps: StaffApprovalDeps, tx: Tx, proposal: Proposal) -> str:
     """As JSON. What can be erased has its place alone."""
-    look = ProposalLook(tx, deps, proposal.command, proposal.business_id, proposal.subject)
+    look = ProposalLook(tx, deps, proposal.command, proposal.business_id, proposal.subject, deps.clock.now())
     found = await STAFF_COMMANDS[proposal.command].facts(look, proposal.arguments)
     kept = [ProposalFact(fact.label, "", is_personal=True) if fact.is_personal else fact for fact in found]
     return msgspec.json.encode(kept).decode()
@@ -59,7 +59,7 @@ async def _described(
     command = STAFF_COMMANDS[request.command]
     arguments = msgspec.json.decode(request.arguments, type=command.arguments)
     version = await command.version(tx, request.business_id, request.subject) if request.status == "open" else None
-    look = ProposalLook(tx, deps, request.command, request.business_id, request.subject)
+    look = ProposalLook(tx, deps, request.command, request.business_id, request.subject, request.asked_at)
     kept = None if request.status == "open" else _facts.decode(request.facts)
     if kept is None:
         facts = await command.facts(look, arguments)
