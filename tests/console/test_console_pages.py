@@ -420,3 +420,19 @@ async def test_a_price_that_is_none_is_refused_and_what_was_typed_stays(operator
     for kept in ('<details open><summary id="price">', 'value="1.25"', 'value="12.5"', 'value="agreed"'):
         assert kept in answer.text, kept
     assert "Enter whole minor units" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("path", "limit"), [("/reconcile", "10 MB"), ("/rates/import", "1 MB"), ("/accounts/{}/documents", "5 MB")]
+)
+async def test_a_file_that_is_too_large_gives_the_form_back(
+    operator: SignedInStaff, inflows: Inflows, admin: Any, path: str, limit: str
+) -> None:
+    assert (await inflows.ask_for()).status_code == 201
+    at = path.format(await admin.fetchval("SELECT id FROM virtual_account"))
+    sent = {"token": (await operator.fields())["token"], "name": "Passport", "why": "daily", "rail": "sandbox"}
+    file = {"file": ("large", b"x" * (11 * 2**20), "application/octet-stream")}
+    answer = await operator.client.post(f"/console{at}", data=sent, files=file)
+    assert answer.status_code == 413
+    assert f"The file is too large. Choose one of at most {limit}." in answer.text
+    assert ('aria-label="Pages"' in answer.text, 'type="file"' in answer.text) == (True, True)

@@ -107,6 +107,7 @@ class RatePages:
                 StaffPermission.PROPOSE,
                 self.import_rates,
                 upload_bytes_max=RATE_FILE_BYTES_MAX,
+                refused=self._rates,
             ),
         ]
 

@@ -96,7 +96,7 @@ class ReconcilePages:
             ConsoleRoute("GET", "/reconcile", "showReconcile", StaffPermission.CHECK, self.show),
             ConsoleRoute(
                 "POST", "/reconcile", "reconcile", StaffPermission.CHECK, self.compare,
-                upload_bytes_max=UPLOAD_BYTES_MAX,
+                upload_bytes_max=UPLOAD_BYTES_MAX, refused=self._page,
             ),
             ConsoleRoute("POST", "/reconcile/explain", "explainBreaks", StaffPermission.ASK, self.explain),
         ]  # fmt: skip
