@@ -391,7 +391,7 @@ async def test_an_approval_is_void_once_its_subject_has_changed_or_three_days_ha
     late = await decide(approver, approval)
     assert (late.status_code, "three days" in late.text) == (409, True)
     # A lapsed one does not block a new one, which is for the page that was looked at.
-    stale = await operator.send(f"/held/{reference}", at=f"/held/{reference}", what="credit", why="x", version="99")
+    stale = await operator.send(f"/held/{reference}", at=f"/held/{reference}", what="credit", why="x", credit_version="99")
     assert "changed since" in stale.text
     assert await proposed(operator, reference)
     assert (await inflows.get(reference))["status"] == "pending"
@@ -502,6 +502,24 @@ async def test_an_inflow_that_was_converted_is_refunded_at_the_rate_that_was_cho
     assert "<dt>Approved by</dt><dd>Kofi Mensah</dd>" in page
 
 
+async def test_a_merchant_that_is_active_is_not_reinstated(operator: SignedInStaff, inflows: Inflows) -> None:
+    at = f"/merchants/{inflows.shop.business_id}"
+    answer = await operator.send(f"{at}/propose", at=at, what="reinstate", why="agreed")
+    assert (answer.status_code, "is active already" in answer.text) == (409, True)
+
+
+@pytest.mark.parametrize("field", ["version", "credit_version"])
+async def test_a_form_without_the_version_that_was_looked_at_is_refused(
+    operator: SignedInStaff, inflows: Inflows, admin: Any, field: str
+) -> None:
+    at = f"/held/{await held(inflows)}"
+    what = "credit" if field == "credit_version" else "return"
+    for wrong in ("", "zero", "1e3"):
+        answer = await operator.send(at, at=at, what=what, why="one letter", **{field: wrong})
+        assert (answer.status_code, "is not whole" in answer.text) == (400, True), wrong
+    assert await admin.fetchval("SELECT count(*) FROM approval") == 0
+
+
 async def test_a_merchant_is_created_by_one_and_its_owner_invited_by_two(
     operator: SignedInStaff, approver: SignedInStaff, admin: Any
 ) -> None:
@@ -554,7 +572,7 @@ async def test_view_as_reads_and_changes_nothing(
     entered = await operator.client.post(f"/dashboard/view/{url}", data={"token": token.partition('"')[0]})
     home = entered.headers["location"]
     seen = (await operator.client.get(home)).text
-    assert "Nothing can be changed" in seen
+    assert ("Nothing can be changed" in seen, "Be someone else" in seen) == (True, False)
     # Not even what a viewer may do, and no other business.
     token = seen.partition('name="token" value="')[2].partition('"')[0]
     assert (await operator.client.post(f"{home}/sandbox/advance", data={"token": token, "by": "1h"})).status_code == 403

@@ -10,13 +10,13 @@ from tidegate.collection import review, review_store
 from tidegate.collection.list_store import CollectionFilter, list_page
 from tidegate.collection.model import Collection, CollectionChange, CollectionStatus
 from tidegate.collection.reason import InflowReason
-from tidegate.console.proposing import decided_by, propose, show_proposals
+from tidegate.console.proposing import decided_by, propose, show_proposals, version_in
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Refusal
 from tidegate.core.money import Money
 from tidegate.dashboard.audit_words import who_of
 from tidegate.dashboard.inflow_pages import INFLOW_WORDS, VERDICT_WORDS
-from tidegate.dashboard.paging import number_in, place_in, place_of
+from tidegate.dashboard.paging import place_in, place_of
 from tidegate.infra.page.response import Html
 from tidegate.merchant import commands as merchants
 from tidegate.rail.deps import PaymentDeps
@@ -116,7 +116,7 @@ class HeldPages:
             raise NotFound(f"`what` is one of {', '.join(COMMANDS)}")
         try:
             # Of a credit, the number that was shown is bound to the rate and the price too.
-            version = number_in(visitor.form.get("credit_version", "")) if command == CREDIT else None
+            version = version_in(visitor, "credit_version") if command == CREDIT else None
             return await propose(
                 self.shell, visitor, command, held.business_id, held.reference, version=version,
                 then=await self._next(held),
