@@ -391,7 +391,9 @@ async def test_an_approval_is_void_once_its_subject_has_changed_or_three_days_ha
     late = await decide(approver, approval)
     assert (late.status_code, "three days" in late.text) == (409, True)
     # A lapsed one does not block a new one, which is for the page that was looked at.
-    stale = await operator.send(f"/held/{reference}", at=f"/held/{reference}", what="credit", why="x", credit_version="99")
+    stale = await operator.send(
+        f"/held/{reference}", at=f"/held/{reference}", what="credit", why="x", credit_version="99"
+    )
     assert "changed since" in stale.text
     assert await proposed(operator, reference)
     assert (await inflows.get(reference))["status"] == "pending"
