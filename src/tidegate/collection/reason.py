@@ -64,10 +64,7 @@ _SENTENCES: dict[InflowReason, str] = {
     InflowReason.TOO_LARGE_TO_CONVERT: "it is worth more than the ledger can hold",
     InflowReason.TAKEN_BACK: "the bank has reversed it",
 }
-_NAME_RULE = (
-    "a name that is close or missing is held where the merchant's names that are not the same are held for review; "
-    "a strict merchant's are returned at once"
-)
+_NAME_RULE = "a name that is close or missing is held, unless the merchant's settings have it returned at once"
 _RATE_RULE = "a conversion needs a rate that is no older than TIDEGATE_RATE_LASTS_MINUTES"
 _RULES: dict[InflowReason, str] = {
     InflowReason.NAME_IS_CLOSE: _NAME_RULE,
