@@ -175,9 +175,13 @@ CREATE TABLE business_clock (
     business_id text     NOT NULL CONSTRAINT business_clock_pk PRIMARY KEY
                          CONSTRAINT business_clock_business_fk REFERENCES business (id),
     ahead       interval NOT NULL,
+    moved_at    timestamptz[] NOT NULL DEFAULT '{}',
+    moved_to    interval[]    NOT NULL DEFAULT '{}',
     CONSTRAINT business_clock_never_goes_back CHECK (ahead >= '0')
 );
 COMMENT ON TABLE business_clock IS 'How far the time of a business is ahead of the real one, where a sandbox has moved it. Empty in live mode.';
+COMMENT ON COLUMN business_clock.moved_at IS 'When it was moved, by the real time; the last hundred, the oldest first.';
+COMMENT ON COLUMN business_clock.moved_to IS 'How far ahead each of these made it.';
 
 CREATE FUNCTION time_of(p_business_id text, p_now timestamptz) RETURNS timestamptz
     LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
@@ -2133,14 +2137,15 @@ CREATE FUNCTION rate_for(p_business_id text, p_base text, p_quote text) RETURNS 
     LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_platform CONSTANT text := '000000000000000000000000';
-    v_ahead    interval := (SELECT ahead FROM business_clock WHERE business_id = p_business_id);
+    v_clock    business_clock;
     v_rate     exchange_rate;
     v_general  exchange_rate;
 BEGIN
     SELECT * INTO v_rate FROM exchange_rate
      WHERE base = p_base AND quote = p_quote AND business_id IN (p_business_id, v_platform)
      ORDER BY quoted_at DESC, id DESC LIMIT 1;
-    IF v_ahead IS NULL THEN
+    SELECT * INTO v_clock FROM business_clock WHERE business_id = p_business_id;
+    IF NOT FOUND THEN
         RETURN v_rate;
     END IF;
     -- The business's own, quoted by a clock that is ahead, must not hide what the operator has set since.
@@ -2150,12 +2155,15 @@ BEGIN
         v_rate := v_general;
     END IF;
     IF v_rate.business_id = v_platform THEN
-        v_rate.quoted_at := v_rate.quoted_at + v_ahead;
+        -- As far ahead as the business was when it was set: what has passed for the business since makes it old.
+        v_rate.quoted_at := v_rate.quoted_at + coalesce(
+            (SELECT move.ahead FROM unnest(v_clock.moved_at, v_clock.moved_to) AS move (at, ahead)
+              WHERE move.at <= v_rate.created_at ORDER BY move.at DESC LIMIT 1), '0');
     END IF;
     RETURN v_rate;
 END
 $$;
-COMMENT ON FUNCTION rate_for IS 'The rate that a business converts at: its own or the operator''s, the newest. Quoted by the time of the business; the operator''s rates grow old by the real time.';
+COMMENT ON FUNCTION rate_for IS 'The rate that a business converts at: its own or the operator''s, the newest. Its quote is by the time of the business.';
 
 CREATE FUNCTION find_inflow_account(p_rail text, p_number text, p_transaction_id text)
 RETURNS TABLE (account virtual_account, business business, rate exchange_rate, rules fee_rule[], is_taken_back boolean)
