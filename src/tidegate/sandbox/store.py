@@ -23,10 +23,12 @@ async def advance(tx: Tx, business_id: str, by: timedelta, *, ahead_max: timedel
     """The new offset; None when it would exceed the limit."""
     if by > ahead_max:
         return None
+    # By itself: a statement that every node repeats says the same on each.
+    moved_at = await tx.fetchval("SELECT clock_timestamp()")
     ahead: timedelta | None = await tx.fetchval(
         """
         INSERT INTO business_clock AS clock (business_id, ahead, moved_at, moved_to)
-        VALUES ($1, $2, ARRAY[clock_timestamp()], ARRAY[$2::interval])
+        VALUES ($1, $2, ARRAY[$5::timestamptz], ARRAY[$2::interval])
             ON CONFLICT ON CONSTRAINT business_clock_pk DO UPDATE
            SET ahead = clock.ahead + excluded.ahead,
                moved_at = (clock.moved_at || excluded.moved_at)[greatest(cardinality(clock.moved_at) + 2 - $4, 1):],
@@ -35,7 +37,7 @@ async def advance(tx: Tx, business_id: str, by: timedelta, *, ahead_max: timedel
          WHERE clock.ahead + excluded.ahead <= $3
         RETURNING ahead
         """,
-        business_id, by, ahead_max, MOVES_KEPT,
+        business_id, by, ahead_max, MOVES_KEPT, moved_at,
     )  # fmt: skip
     return ahead
 
