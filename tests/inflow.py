@@ -183,12 +183,14 @@ class Inflows:
         return len(results)
 
     async def set_rate(self, base: Currency, quote: Currency, rate: str, *, spread: int = 0, **changes: Any) -> Rate:
+        """The operator's, whose time is the real one."""
+        now = self.runtime.clock.now()
         made = Rate(
             base=base, quote=quote, rate=Decimal(rate), spread_basis_points=spread,
-            **{"source": "desk", "quoted_at": self.now, **changes},
+            **{"source": "desk", "quoted_at": now, **changes},
         )  # fmt: skip
         async with self.runtime.db.connection() as tx:
-            await review_store.insert_rate(tx, made, business_id=PLATFORM_BUSINESS_ID, now=self.now)
+            await review_store.insert_rate(tx, made, business_id=PLATFORM_BUSINESS_ID, now=now)
         return made
 
     async def wallet(self, currency: str) -> int:

@@ -52,6 +52,7 @@ from tidegate.infra.rate_limit import SLOTS, RateLimit
 from tidegate.infra.site.pages import HomePage, SitePages
 from tidegate.intake.api import IntakeApi
 from tidegate.intake.refused import RefusedNotifications
+from tidegate.member.realm import CONSOLE, DASHBOARD
 from tidegate.merchant.api import MerchantApi
 from tidegate.merchant.authentication import Authenticator
 from tidegate.merchant.key_cache import KeyCache
@@ -162,6 +163,7 @@ def _site_pages(settings: Settings, documentation: DocsSite | None, *, is_sandbo
         operator_contact=settings.operator_contact,
         packages=[START_PACKAGE] if is_sandbox else [],
         suggest=Suggestions(documentation) if documentation else lambda _: None,
+        for_people=(f"{DASHBOARD.path}/", f"{CONSOLE.path}/"),
     )
 
 

@@ -141,6 +141,8 @@ async def test_what_stops_money_is_done_by_one_and_its_end_is_proposed(
     )
     await operator.said("approval", "approve", str(number), "--by", APPROVING, typed=PASSWORD)
     assert tuple(await row.fetchrow(of, business_id)) == ("active", 77)
+    again = ("merchant", "set", business_id, "--status", "active", "--why", "paid", "--by", OPERATING)
+    assert "is active already" in await operator.refused(*again, typed=PASSWORD)
 
 
 # Every other command whose subject is known: the words, and the table that has a row once it was done.

@@ -37,12 +37,14 @@ PAGES = (
     "/suspense", "/suspense/{receipt}", "/suspense/{closed}", "/stuck", "/stuck/refund/{business}/{refund}",
     "/disputes", "/bank",
     "/bank/{business}/{payout}",
-    "/rails", "/rates", "/reconcile", "/books",
+    "/rails", "/rates", "/rates?base=EUR&quote=NGN", "/books",
     "/books/EUR/suspense",
     "/webhooks", "/webhooks/{business}/{endpoint}", "/webhooks/{business}/deliveries/{delivery}",
     "/jobs", "/audit", "/staff", "/sandbox/people", "/sign-in",
 )  # fmt: skip
 
+# A bank's own.
+LONG_ID = "FT2611150001700000000042-SETTLEMENT-OF-THE-DAY-BEFORE"
 # They have other buttons there.
 OF_APPROVER = ("/approvals", "/held/{proposed}", "/merchants/{business}")
 
@@ -206,7 +208,10 @@ async def test_every_page_on_a_dark_phone_and_on_a_desk(
         """,
         inflows.shop.business_id,
     )
-    statement = f"transactionId,direction,amount,currency,bookedAt\nFT1,in,9,EUR,{inflows.now:%Y-%m-%d}"
+    arrived = await admin.fetchval("SELECT transaction_id FROM collection ORDER BY id LIMIT 1")
+    day = f"{inflows.now:%Y-%m-%d}"
+    lines = (f"FT1,in,9,EUR,{day}", f"{arrived},in,3899.99,EUR,{day}", f"{LONG_ID},out,12345678901.25,EUR,{day}")
+    statement = "\n".join(["transactionId,direction,amount,currency,bookedAt", *lines])
     fields = {"token": (await operator.fields("/reconcile"))["token"], "rail": "sandbox"}
     files = {"file": ("s.csv", statement.encode(), "text/csv")}
     assert (await operator.client.post("/console/reconcile", data=fields, files=files)).status_code == 303
@@ -228,6 +233,7 @@ async def test_every_page_on_a_dark_phone_and_on_a_desk(
     }
     problems: list[str] = []
     page = await visit(browser, operator)
+    problems += await look_at(page, "/console/reconcile", "console-reconcile", (*VIEWS, (1024, "light")))
     for below in PAGES:
         name = re.sub(r"[^a-z]+", "-", below).strip("-") or "overview"
         unfolds = below in ("/stuck", "/disputes")
@@ -273,6 +279,26 @@ async def test_ctrl_k_goes_to_the_search(browser: Browser, operator: SignedInSta
     await page.keyboard.type("nothing-at-all")
     await page.keyboard.press("Enter")
     await page.get_by_text("Nothing is called “nothing-at-all”").wait_for()
+
+
+async def test_a_comparison_is_as_wide_as_its_screen(
+    browser: Browser, operator: SignedInStaff, inflows: Inflows
+) -> None:
+    """Neither the page nor a table within its card has a part that is out of sight."""
+    await inflows.notified(credit(await inflows.number(), 3_900_00))
+    day = f"{inflows.now:%Y-%m-%d}"
+    lines = [f"{LONG_ID}-{number},out,12345678901.25,EUR,{day}" for number in range(3)]
+    statement = "\n".join(["transactionId,direction,amount,currency,bookedAt", *lines])
+    fields = {"token": (await operator.fields("/reconcile"))["token"], "rail": "sandbox"}
+    files = {"file": ("s.csv", statement.encode(), "text/csv")}
+    assert (await operator.client.post("/console/reconcile", data=fields, files=files)).status_code == 303
+    page = await visit(browser, operator)
+    await page.goto(operator.path("/reconcile"))
+    for width in (360, 390, 768, 1024, 1280):
+        await page.set_viewport_size({"width": width, "height": 900})
+        wide = "() => [document.documentElement, ...document.querySelectorAll('.card')]"
+        over = await page.evaluate(f"{wide}.map(one => one.scrollWidth - one.clientWidth)")
+        assert max(over) <= 0, (width, over)
 
 
 @pytest.mark.usefixtures("two_disputes")

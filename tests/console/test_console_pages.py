@@ -14,7 +14,7 @@ from checkout.paying import card
 from conftest import MakeCheckout
 from console.people import SignedInStaff
 from console.test_staff_approvals import decide, held, open_approval
-from inflow import CLOSE, Inflows, credit
+from inflow import CLOSE, DIFFERENT, Inflows, credit
 from tidegate.audit import chain
 from tidegate.core.clock import SystemClock
 from tidegate.core.money import Currency
@@ -111,7 +111,7 @@ async def test_money_in_suspense_is_assigned_returned_or_closed_by_two(
 async def test_a_rate_far_off_the_last_is_typed_twice(
     operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any
 ) -> None:
-    fields = {"base": "EUR", "quote": "NGN", "source": "desk", "why": "market"}
+    fields = {"base": "EUR", "quote": "NGN", "source": "desk", "why": "market", "spread": "0"}
     assert (await operator.send("/rates", at="/rates", rate="1650", **fields)).status_code == 303
     assert (await decide(approver, await open_approval(approver))).status_code == 303
     off = await operator.send("/rates", at="/rates", rate="165", **fields)
@@ -122,14 +122,43 @@ async def test_a_rate_far_off_the_last_is_typed_twice(
 
 
 async def test_a_rate_is_of_the_time_of_its_quote(operator: SignedInStaff, approver: SignedInStaff, admin: Any) -> None:
-    fields = {"base": "EUR", "quote": "NGN", "source": "desk", "why": "market", "rate": "1650"}
+    fields = {"base": "EUR", "quote": "NGN", "source": "desk", "why": "market", "rate": "1650", "spread": "0"}
     for bad in ("noon", "2099-01-01T00:00:00Z"):
         wrong = await operator.send("/rates", at="/rates", quoted_at=bad, **fields)
         assert (wrong.status_code, f'value="{bad}"' in wrong.text) == (422, True), bad
     assert (await operator.send("/rates", at="/rates", quoted_at="2026-01-15T09:30:00Z", **fields)).status_code == 303
-    assert "15 Jan 2026, 09:30 UTC" in (await approver.get("/approvals")).text
+    page = (await approver.get("/approvals")).text
+    assert ("15 Jan 2026, 09:30 UTC" in page, "<dt>Too old</dt>" in page) == (True, True)
     assert (await decide(approver, await open_approval(approver))).status_code == 303
     assert str(await admin.fetchval("SELECT quoted_at FROM exchange_rate")) == "2026-01-15 09:30:00+00:00"
+
+
+async def test_a_spread_that_is_not_typed_stays_and_none_is_supposed(
+    operator: SignedInStaff, approver: SignedInStaff, admin: Any
+) -> None:
+    fields = {"base": "EUR", "quote": "NGN", "source": "desk", "why": "market", "rate": "1650"}
+    first = await operator.send("/rates", at="/rates", **fields)
+    assert (first.status_code, "EUR/NGN has no spread yet" in first.text) == (422, True)
+    assert (await operator.send("/rates", at="/rates", spread="0.5", **fields)).status_code == 303
+    assert "<dt>Too old</dt>" not in (await approver.get("/approvals")).text
+    assert (await decide(approver, await open_approval(approver))).status_code == 303
+    page = (await operator.get("/rates?base=EUR&quote=NGN")).text
+    assert "Now 1 EUR is 1650 NGN, spread 0.50 %" in page
+    assert "<option selected>NGN" in page
+    assert (await operator.send("/rates", at="/rates", **fields | {"rate": "1660"})).status_code == 303
+    assert "<dt>Spread</dt><dd>0.50 % → 0.50 %</dd>" in (await approver.get("/approvals")).text
+    assert (await decide(approver, await open_approval(approver))).status_code == 303
+    rows = await admin.fetch("SELECT rate, spread_basis_points FROM exchange_rate ORDER BY id")
+    assert [(int(row["rate"]), row["spread_basis_points"]) for row in rows] == [(1650, 50), (1660, 50)]
+
+
+@pytest.mark.parametrize("wrong", ["1500,5", "1.500,5", "1e3", "1 500", "much"])
+async def test_a_rate_that_is_no_plain_number_says_how_one_is_written(operator: SignedInStaff, wrong: str) -> None:
+    fields = {"base": "EUR", "quote": "NGN", "source": "desk", "why": "market", "spread": "0"}
+    answer = await operator.send("/rates", at="/rates", rate=wrong, **fields)
+    assert (answer.status_code, "with a decimal point, such as 1652.5" in answer.text) == (422, True)
+    answer = await operator.send("/rates", at="/rates", rate="1650", **fields | {"spread": "0,5"})
+    assert (answer.status_code, "with a decimal point, such as 0.5" in answer.text) == (422, True)
 
 
 async def test_a_file_of_rates_is_imported_with_a_spread(
@@ -142,11 +171,15 @@ async def test_a_file_of_rates_is_imported_with_a_spread(
         data = {**fields, "spread": spread, "once": once}
         return (await operator.client.post("/console/rates/import", data=data, files=file)).status_code
 
-    assert [await upload(bad, "1") for bad in ("much", "-1", "100", "0.001")] == [422] * 4
+    # Without one there is none to keep yet.
+    assert [await upload(bad, "1") for bad in ("much", "-1", "100", "0.001", "")] == [422] * 5
     assert await upload("0.75", "2") == 303
     page = (await approver.get("/approvals")).text
     assert "spread 0.75 %" in page
     assert "<dt>Day of the file</dt><dd>13 Jan 2026</dd>" in page
+    assert (await decide(approver, await open_approval(approver))).status_code == 303
+    assert await admin.fetchval("SELECT min(spread_basis_points) FROM exchange_rate") == 75
+    assert await upload("", "3") == 303
     assert (await decide(approver, await open_approval(approver))).status_code == 303
     assert await admin.fetchval("SELECT min(spread_basis_points) FROM exchange_rate") == 75
 
@@ -163,6 +196,26 @@ async def test_the_last_hour_of_a_rail_is_by_the_time_of_each_merchant(
     new = await new_checkout(old.shop)
     assert (await new.charge(card())).status_code == 200
     assert "No payment was begun in the last hour" not in (await operator.get()).text
+
+
+async def test_what_waits_is_as_old_as_its_merchant_says(operator: SignedInStaff, inflows: Inflows) -> None:
+    """To whom time travel has passed. Nothing of the operator's own time has."""
+    number = await inflows.number()
+    await inflows.let_pass("30d")
+    await inflows.notified(credit(number, payeeName=CLOSE))
+    assert "oldest 0 min" in (await operator.get()).text
+    await inflows.let_pass("5h")
+    assert "oldest 5 h" in (await operator.get()).text
+
+
+async def test_a_return_is_stuck_by_the_time_of_its_merchant(operator: SignedInStaff, inflows: Inflows) -> None:
+    returned = await inflows.notified(credit(await inflows.number(), payeeName=DIFFERENT))
+    assert "Every return is done" in (await operator.get("/stuck")).text
+    reference = returned["refundInfo"]["returnReference"]
+    # No worker runs, so nobody asks the rail meanwhile.
+    assert (await inflows.call("POST", "/sandbox/clock", {"advance": "2h"})).status_code == 200
+    assert reference in (await operator.get("/stuck")).text
+    assert "oldest 2 h" in (await operator.get()).text
 
 
 async def test_what_was_paid_and_how_long_it_took_is_shown(
@@ -369,3 +422,19 @@ async def test_a_price_that_is_none_is_refused_and_what_was_typed_stays(operator
     for kept in ('<details open><summary id="price">', 'value="1.25"', 'value="12.5"', 'value="agreed"'):
         assert kept in answer.text, kept
     assert "Enter whole minor units" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("path", "limit"), [("/reconcile", "10 MB"), ("/rates/import", "1 MB"), ("/accounts/{}/documents", "5 MB")]
+)
+async def test_a_file_that_is_too_large_gives_the_form_back(
+    operator: SignedInStaff, inflows: Inflows, admin: Any, path: str, limit: str
+) -> None:
+    assert (await inflows.ask_for()).status_code == 201
+    at = path.format(await admin.fetchval("SELECT id FROM virtual_account"))
+    sent = {"token": (await operator.fields())["token"], "name": "Passport", "why": "daily", "rail": "sandbox"}
+    file = {"file": ("large", b"x" * (11 * 2**20), "application/octet-stream")}
+    answer = await operator.client.post(f"/console{at}", data=sent, files=file)
+    assert answer.status_code == 413
+    assert f"The file is too large. Choose one of at most {limit}." in answer.text
+    assert ('aria-label="Pages"' in answer.text, 'type="file"' in answer.text) == (True, True)

@@ -192,3 +192,10 @@ def test_an_amount_is_read_as_people_write_it() -> None:
     assert Currency.UGX not in {one.currency for one in amounts_in("250.50")}
     for text in ("", "ORDER-1", "1e3", "0", "1,00", "19.000,00", "-5", "₦", "5 00", "EUR 40 EUR", "40 XYZ"):
         assert amounts_in(text) == [], text
+
+
+@pytest.mark.parametrize("accept", ["text/html", "*/*"])
+async def test_a_search_that_is_far_too_long_is_answered_with_a_page(operator: SignedInStaff, accept: str) -> None:
+    answer = await operator.client.get(f"/console/find?q={'x' * 10_000}", headers={"accept": accept})
+    assert (answer.status_code, answer.headers["content-type"]) == (414, "text/html; charset=utf-8")
+    assert "The address may have at most 8192 bytes" in answer.text

@@ -90,14 +90,45 @@ async def test_a_held_inflow_is_credited_by_two(
     assert f"staff/{operator.member.id}" in rows[1]["details"]
 
 
-async def test_why_an_inflow_was_returned_is_on_its_page(
+@pytest.mark.parametrize("what", ["credit", "return"])
+async def test_why_an_inflow_was_held_and_who_decided_stays_on_its_pages(
+    staff: StaffPeople, operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, what: str
+) -> None:
+    reference, outcome = await held(inflows), {"credit": "Credited", "return": "Sent back"}[what]
+    await decide(approver, await proposed(operator, reference, what, "the invoice was looked at"))
+    page = (await operator.get(f"/held/{reference}")).text
+    for words in (
+        f"<dt>Outcome</dt><dd>{outcome}", "Why it was held", "The name given is close to the account holder",
+        "Rule: a name that is close", "Verdict: close", "the invoice was looked at",
+        f"<dt>Proposed by</dt><dd>{operator.member.name}", f"<dt>Approved by</dt><dd>{approver.member.name}",
+    ):  # fmt: skip
+        assert words in page, words
+    owner = await staff.people.person(inflows.shop, Role.OWNER)
+    page = (await owner.get(f"/inflows/{reference}")).text
+    assert ("the name given is close to the account holder" in page, "the invoice was looked at" in page) == (
+        True,
+        True,
+    )
+
+
+async def test_why_an_inflow_was_returned_is_found_in_three_clicks(
     operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows
 ) -> None:
     reference = await held(inflows)
     await decide(approver, await proposed(operator, reference, "return", "the invoice is unknown"))
+    assert 'href="/console/held"' in (await operator.get("")).text
+    assert 'href="/console/held?status=returned"' in (await operator.get("/held")).text
+    page = (await operator.get("/held?status=returned")).text
+    assert f'href="/console/held/{reference}"' in page
+    for words in ("reviewed and not accepted", "Held because the name given is close", "the invoice is unknown"):
+        assert words in page, words
+
+
+async def test_what_nobody_decided_says_so(operator: SignedInStaff, inflows: Inflows) -> None:
+    reference = await held(inflows)
+    await inflows.let_pass("73h")
     page = (await operator.get(f"/held/{reference}")).text
-    assert "it was reviewed and not accepted" in page
-    assert "the invoice is unknown" in page
+    assert ("Why it was held" in page, "<dt>Decided by</dt><dd>nobody in time" in page) == (True, True)
     other = await inflows.notified(credit(await inflows.number(), payeeName=DIFFERENT))
     assert "is not the account holder" in (await operator.get(f"/held/{other['reference']}")).text
 
@@ -136,10 +167,43 @@ async def test_the_approver_reads_what_is_approved(
         f'<a href="/console{merchant}">', "<dd>€4,800.00</dd>", "<dt>Payer</dt><dd>", "<dt>Account of</dt>",
         "<dt>Credited to the wallet</dt>", "1.10 → 1.32 (+20.00 %)",
         "1.25 % + NGN 50.00, at most NGN 2,000.00", "owner@new.example", "https://example.com/one",
-        "<dt>Rate per second</dt><dd>", " → 70</dd>",
+        "<dt>Requests a second</dt><dd>", " → 70</dd>",
     ):  # fmt: skip
         assert words in page, words
     assert "minor units" not in page
+
+
+async def test_what_was_decided_shows_what_was_proposed(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any
+) -> None:
+    """Approved, declined or void; also what was there before, which the decision has changed. No name of a payer is
+    kept with a proposal: it is read where it can be erased."""
+    at = f"/merchants/{inflows.shop.business_id}"
+    reference, other = await held(inflows), await held(inflows)
+    fields = {"rate": "70", "burst": "150", "tolerance": "1250", "variance": "return", "names": "strict"}
+    facts = [
+        "<dt>Amount</dt><dd>€4,800.00</dd>", "<dt>Payer</dt><dd>", "<dt>Account of</dt>", "<dt>Held because</dt>",
+        "<dt>Credited to the wallet</dt><dd>€4,",
+        "<dt>Transfers of too little or too much</dt><dd>accept them → return them</dd>",
+        "<dt>Inflows with a close or missing name</dt><dd>hold them → return them</dd>",
+        "<dt>Counts as exact, up to</dt><dd>NGN 0.00, UGX 0 → NGN 12.50, UGX 1,250</dd>",
+    ]  # fmt: skip
+    await decide(approver, await proposed(operator, reference))
+    await decide(approver, await proposed(operator, other), "decline")
+    assert (
+        await operator.send(f"{at}/settings", at=at, why="agreed", **fields, hosts="", origins="")
+    ).status_code == 303
+    waiting = (await approver.get("/approvals")).text
+    assert "<dd>accept them → return them</dd>" in waiting
+    assert (await decide(approver, await open_approval(approver))).status_code == 303
+    page = (await approver.get("/approvals")).text
+    assert "Nothing waits for a second person" in page
+    for words in facts:
+        assert words in page, words
+    assert page.count("<dd>€4,800.00</dd>") == 2
+    kept = await admin.fetchval("SELECT string_agg(facts::text, ' ') FROM approval")
+    payer = await admin.fetchval("SELECT payer ->> 'name' FROM collection LIMIT 1")
+    assert (payer in page, payer in kept, "Ada Obi" in kept) == (True, False, False)
 
 
 async def test_an_approver_decides_on_the_page_of_the_inflow(
@@ -331,7 +395,9 @@ async def test_an_approval_is_void_once_its_subject_has_changed_or_three_days_ha
     late = await decide(approver, approval)
     assert (late.status_code, "three days" in late.text) == (409, True)
     # A lapsed one does not block a new one, which is for the page that was looked at.
-    stale = await operator.send(f"/held/{reference}", at=f"/held/{reference}", what="credit", why="x", version="99")
+    stale = await operator.send(
+        f"/held/{reference}", at=f"/held/{reference}", what="credit", why="x", credit_version="99"
+    )
     assert "changed since" in stale.text
     assert await proposed(operator, reference)
     assert (await inflows.get(reference))["status"] == "pending"
@@ -357,6 +423,21 @@ async def test_a_proposal_is_declined_or_taken_back(
     assert (await decide(approver, approval, "decline")).headers["location"].endswith("declined")
     assert f"declined by {approver.member.name}" in (await operator.get("/approvals")).text
     assert (await inflows.get(reference))["status"] == "pending"
+
+
+async def test_an_approver_takes_back_their_own_proposal(approver: SignedInStaff, staff: StaffPeople) -> None:
+    fields = {"email": "new@example.com", "name": "New", "role": "auditor", "why": "joins the team"}
+    assert (await approver.send("/staff", at="/staff", what="add", **fields)).status_code == 303
+    page = (await approver.get("/approvals")).text
+    assert ("Take back</button>" in page, "Decline</button>" in page, "Approve</button>" in page) == (
+        True,
+        False,
+        False,
+    )
+    other = (await (await staff.person(StaffRole.APPROVER)).get("/approvals")).text
+    assert ("Take back</button>" in other, "Decline</button>" in other) == (False, True)
+    taken = await decide(approver, await open_approval(approver), "withdraw")
+    assert taken.headers["location"].endswith("?said=taken_back")
 
 
 async def test_an_account_is_approved_by_two_and_stopped_by_one(
@@ -427,6 +508,24 @@ async def test_an_inflow_that_was_converted_is_refunded_at_the_rate_that_was_cho
     assert "<dt>Approved by</dt><dd>Kofi Mensah</dd>" in page
 
 
+async def test_a_merchant_that_is_active_is_not_reinstated(operator: SignedInStaff, inflows: Inflows) -> None:
+    at = f"/merchants/{inflows.shop.business_id}"
+    answer = await operator.send(f"{at}/propose", at=at, what="reinstate", why="agreed")
+    assert (answer.status_code, "is active already" in answer.text) == (409, True)
+
+
+@pytest.mark.parametrize("field", ["version", "credit_version"])
+async def test_a_form_without_the_version_that_was_looked_at_is_refused(
+    operator: SignedInStaff, inflows: Inflows, admin: Any, field: str
+) -> None:
+    at = f"/held/{await held(inflows)}"
+    what = "credit" if field == "credit_version" else "return"
+    for wrong in ("", "zero", "1e3"):
+        answer = await operator.send(at, at=at, what=what, why="one letter", **{field: wrong})
+        assert (answer.status_code, "is not whole" in answer.text) == (400, True), wrong
+    assert await admin.fetchval("SELECT count(*) FROM approval") == 0
+
+
 async def test_a_merchant_is_created_by_one_and_its_owner_invited_by_two(
     operator: SignedInStaff, approver: SignedInStaff, admin: Any
 ) -> None:
@@ -479,7 +578,7 @@ async def test_view_as_reads_and_changes_nothing(
     entered = await operator.client.post(f"/dashboard/view/{url}", data={"token": token.partition('"')[0]})
     home = entered.headers["location"]
     seen = (await operator.client.get(home)).text
-    assert "Nothing can be changed" in seen
+    assert ("Nothing can be changed" in seen, "Be someone else" in seen) == (True, False)
     # Not even what a viewer may do, and no other business.
     token = seen.partition('name="token" value="')[2].partition('"')[0]
     assert (await operator.client.post(f"{home}/sandbox/advance", data={"token": token, "by": "1h"})).status_code == 403

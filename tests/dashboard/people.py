@@ -44,11 +44,13 @@ class SignedInPerson:
         page = (await self.get(below)).text
         once = ONCE.findall(page)
         version = re.findall(r'name="version" value="([^"]+)"', page)
+        credit_version = re.findall(r'name="credit_version" value="([^"]+)"', page)
         question = re.findall(r'name="question" value="([^"]+)"', page)
         return {
             "token": TOKEN.findall(page)[0],
             **({"once": once[-1]} if once else {}),
             **({"version": version[0]} if version else {}),
+            **({"credit_version": credit_version[0]} if credit_version else {}),
             **({"question": question[0]} if question else {}),
         }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -20,6 +20,7 @@ from tidegate.infra.egress import Egress
 from tidegate.infra.telemetry import Meter
 from tidegate.merchant import commands as merchants
 from tidegate.runtime import Runtime
+from tidegate.sandbox import store
 from tidegate.webhook.deliver import Sender
 
 
@@ -151,6 +152,33 @@ async def test_a_rate_that_a_business_sets_counts_for_itself_only(inflows: Inflo
     assert rates == [2, 1.5]
     audited = await admin.fetchval("SELECT business_id FROM audit WHERE action = 'rate.set'")
     assert audited == inflows.shop.business_id
+
+
+async def test_the_operator_s_rate_is_of_the_time_that_the_business_had_then(inflows: Inflows, admin: Any) -> None:
+    """A merchant whose clock is a month ahead can use what the operator sets today, also after its own older rate; and
+    what passes for the merchant makes it old."""
+    number = await inflows.number(Currency.EUR, Currency.USD)
+    await inflows.let_pass("30d")
+    await inflows.set_rate(Currency.EUR, Currency.USD, "1.5")
+    inflow = await inflows.notified(credit(number))
+    assert inflow["exchange"]["rate"] == 1.5
+    quoted_at = datetime.fromisoformat(inflow["exchange"]["quotedAt"])
+    assert timedelta(0) <= datetime.fromisoformat(inflow["createdAt"]) - quoted_at < timedelta(hours=1)
+    await inflows.call("POST", "/sandbox/rates", {"base": "EUR", "quote": "USD", "rate": 2})
+    assert (await inflows.notified(credit(number)))["exchange"]["rate"] == 2
+    await inflows.set_rate(Currency.EUR, Currency.USD, "2.5")
+    assert (await inflows.notified(credit(number)))["exchange"]["rate"] == 2.5
+    for _ in range(store.MOVES_KEPT + 2):
+        await inflows.call("POST", "/sandbox/clock", {"advance": "1s"})
+    assert (await inflows.notified(credit(number)))["status"] == "pending", "it was set before the moves that are known"
+    kept = await admin.fetchrow("SELECT cardinality(moved_at), moved_to[100] = ahead FROM business_clock")
+    assert tuple(kept) == (store.MOVES_KEPT, True)
+    await inflows.set_rate(Currency.EUR, Currency.USD, "3.5")
+    assert (await inflows.notified(credit(number)))["exchange"]["rate"] == 3.5
+    await inflows.let_pass("30m")
+    assert (await inflows.notified(credit(number)))["exchange"]["rate"] == 3.5
+    await inflows.let_pass("31m")
+    assert "too old" in (await inflows.notified(credit(number)))["reason"]
 
 
 async def test_the_newest_rate_counts_whether_it_is_ones_own_or_everybodys(inflows: Inflows) -> None:

@@ -92,13 +92,22 @@ async def list_recipients(tx: Tx) -> list[str]:
 
 
 async def list_queues(tx: Tx) -> list[tuple[str, datetime]]:
-    """What has waited longest, of each queue that the worker empties."""
+    """What has waited longest, of each queue that the worker empties; by the time of each merchant, where a sandbox has
+    moved it."""
     row = await tx.fetchrow(
         """
-        SELECT (SELECT min(created_at) FROM event WHERE NOT is_fanned_out) AS webhooks,
-               (SELECT min(next_try_at) FROM money_return WHERE next_try_at IS NOT NULL) AS returns,
-               (SELECT min(next_poll_at) FROM attempt WHERE next_poll_at IS NOT NULL) AS payments,
-               (SELECT min(next_poll_at) FROM refund_leg WHERE next_poll_at IS NOT NULL) AS refunds
+        SELECT least((SELECT min(created_at) FROM event WHERE NOT is_fanned_out),
+                     (SELECT min(created_at - ahead) FROM business_clock JOIN event USING (business_id)
+                       WHERE NOT is_fanned_out)) AS webhooks,
+               least((SELECT min(next_try_at) FROM money_return WHERE next_try_at IS NOT NULL),
+                     (SELECT min(next_try_at - ahead) FROM business_clock JOIN money_return USING (business_id)
+                       WHERE next_try_at IS NOT NULL)) AS returns,
+               least((SELECT min(next_poll_at) FROM attempt WHERE next_poll_at IS NOT NULL),
+                     (SELECT min(next_poll_at - ahead) FROM business_clock JOIN attempt USING (business_id)
+                       WHERE next_poll_at IS NOT NULL)) AS payments,
+               least((SELECT min(next_poll_at) FROM refund_leg WHERE next_poll_at IS NOT NULL),
+                     (SELECT min(next_poll_at - ahead) FROM business_clock JOIN refund_leg USING (business_id)
+                       WHERE next_poll_at IS NOT NULL)) AS refunds
         """
     )
     assert row is not None

@@ -47,6 +47,8 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     subject: str
     version: int
     arguments: msgspec.Struct
+    # JSON: what is known of it now, to be read when it is decided.
+    facts: str = "[]"
     reason: str
     asked_by: str
 
@@ -60,8 +62,9 @@ class ApprovalRequest(msgspec.Struct, frozen=True, kw_only=True):
     command: str
     subject: str
     subject_version: int
-    # JSON.
+    # JSON, both.
     arguments: str
+    facts: str
     reason: str
     asked_by: str
     asked_by_name: str

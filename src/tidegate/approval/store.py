@@ -27,14 +27,14 @@ async def insert(tx: Tx, proposal: Proposal, *, now: datetime, expires_at: datet
     approval_id: int | None = await tx.fetchval(
         """
         INSERT INTO approval (business_id, realm, command, topic, subject, subject_version, arguments, reason, asked_by,
-                              asked_at, expires_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+                              asked_at, expires_at, facts)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
             ON CONFLICT (business_id, topic, subject) WHERE status = 'open' AND realm = 'console' DO NOTHING
         RETURNING id
         """,
         proposal.business_id, proposal.realm.name, proposal.command, proposal.topic, proposal.subject,
         proposal.version, msgspec.json.encode(proposal.arguments).decode(), proposal.reason, proposal.asked_by, now,
-        expires_at,
+        expires_at, proposal.facts,
     )  # fmt: skip
     return approval_id
 
@@ -237,6 +237,7 @@ def _approval(row: Row) -> ApprovalRequest:
         subject=row["subject"],
         subject_version=row["subject_version"],
         arguments=row["arguments"],
+        facts=row["facts"],
         reason=row["reason"],
         asked_by=row["asked_by"],
         asked_by_name=row["asked_by_name"],

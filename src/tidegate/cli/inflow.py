@@ -150,6 +150,7 @@ def _show(found: Collection) -> None:
         if credited and exchanged
         else None,
         "why": found.reason.sentence if found.reason else None,
+        "held for": "; ".join(reason.sentence for reason in found.held_for) or None,
         "held until": _goes_back(found) if found.status is CollectionStatus.PENDING else None,
         "note": found.note,
         "payer": " ".join(

@@ -22,10 +22,16 @@ from tidegate.infra.timestamp import to_iso
 from tidegate.ledger.model import PLATFORM_BUSINESS_ID
 from tidegate.rail.bankfiles.model import FileRefused
 from tidegate.rail.deps import PaymentDeps
+from tidegate.staff_approval.arguments import ImportArguments
 from tidegate.staff_approval.commands import StaffCommandRequest
 from tidegate.staff_approval.model import StaffApprovalDeps
-from tidegate.staff_approval.rate_file import SOURCE, arguments_in, arguments_of
+from tidegate.staff_approval.rate_file import SOURCE, arguments_in, arguments_of, with_last_spreads
 
+_spread_option = click.option(
+    "--spread-percent",
+    metavar="PERCENT",
+    help="Percentage kept on conversion, such as 0.5. By default that of the pair's last rate; 0 where it has none.",
+)
 _currency = click.Choice([currency.value for currency in Currency])
 
 
@@ -39,7 +45,7 @@ def rate() -> None:
 @click.argument("quote", type=_currency)
 @click.argument("rate", metavar="RATE")
 @click.option("--source", required=True, help="The source of the rate, such as ecb.")
-@click.option("--spread-percent", metavar="PERCENT", help="Percentage kept on conversion, such as 0.5; 0 by default.")
+@_spread_option
 @click.option("--quoted-at", metavar="TIME", help="Time of the quote, such as 2026-11-15T09:30:00Z; now by default.")
 @why_option
 @by_option
@@ -59,10 +65,12 @@ def set_(base: str, quote: str, as_json: bool, **given: Any) -> None:
     request = read({name: value for name, value in asked.items() if value is not None}, rate_wire.SetRate)
 
     async def find(deps: StaffApprovalDeps) -> StaffCommandRequest:
-        made = rate_wire.rate_from(request, source=given["source"], now=deps.clock.now())
+        made = arguments_of(rate_wire.rate_from(request, source=given["source"], now=deps.clock.now()))
+        if given["spread_percent"] is None:
+            [made] = await with_last_spreads(deps.db, [made])
         return StaffCommandRequest(
             command="rate.set", business_id=PLATFORM_BUSINESS_ID, subject=f"{made.base}/{made.quote}",
-            reason=given["why"], arguments=arguments_of(made),
+            reason=given["why"], arguments=made,
         )  # fmt: skip
 
     made = act_or_propose(find, by=given["by"], as_json=as_json)
@@ -83,7 +91,7 @@ def set_(base: str, quote: str, as_json: bool, **given: Any) -> None:
 
 @rate.command(name="import")
 @click.argument("path", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE")
-@click.option("--spread-percent", metavar="PERCENT", help="Percentage kept on conversion, such as 0.5; 0 by default.")
+@_spread_option
 @why_option
 @by_option
 @reports_errors
@@ -98,6 +106,8 @@ def import_(path: Path, spread_percent: str | None, why: str | None, by: str | N
                 rates = arguments_in(file, spread_percent=_number(spread_percent), now=deps.clock.now())
             except FileRefused as refused:
                 fail(f"{path.name}: {refused}.")
+        if spread_percent is None:
+            rates = ImportArguments(rates=await with_last_spreads(deps.db, rates.rates))
         return StaffCommandRequest(
             command="rate.import", business_id=PLATFORM_BUSINESS_ID, subject=SOURCE, reason=why, arguments=rates
         )

@@ -97,15 +97,12 @@ def on_arrival(
     if not transfer.is_payee_reported and verdict == ReturnInflow(InflowReason.NAME_MISSING):
         # A bank that reports no name for any payer must not make every inflow go back.
         verdict = HoldInflow(InflowReason.NAME_MISSING)
-    if (
-        isinstance(verdict, HoldInflow)
-        and verdict.reason is not InflowReason.AMOUNT_IS_LARGE
-        and _is_large(transfer.amount, terms)
-    ):
+    if isinstance(verdict, HoldInflow):
         # The review needs both reasons.
-        arrived = msgspec.structs.replace(arrived, note=f"also: {InflowReason.AMOUNT_IS_LARGE.sentence}")
-    if isinstance(verdict, HoldInflow) and verdict.reason is not InflowReason.TAKEN_BACK:
-        arrived = msgspec.structs.replace(arrived, held_until=now + terms.hold)
+        also = InflowReason.AMOUNT_IS_LARGE if _is_large(transfer.amount, terms) else verdict.reason
+        arrived = msgspec.structs.replace(arrived, held_for=tuple(dict.fromkeys((verdict.reason, also))))
+        if verdict.reason is not InflowReason.TAKEN_BACK:
+            arrived = msgspec.structs.replace(arrived, held_until=now + terms.hold)
     return msgspec.structs.replace(_change(arrived, verdict, is_held=False, now=now), ref=ref)
 
 
@@ -183,10 +180,7 @@ def on_review_refused(held: Collection, *, note: str | None, now: datetime) -> C
 
 
 def on_hold_ended(held: Collection, *, now: datetime) -> CollectionChange:
-    """The note keeps the reason of the hold."""
-    assert held.reason is not None  # By a CHECK of the table.
-    noted = msgspec.structs.replace(held, note=f"held because {held.reason.sentence}")
-    return _change(noted, ReturnInflow(InflowReason.HOLD_ENDED), is_held=True, now=now)
+    return _change(held, ReturnInflow(InflowReason.HOLD_ENDED), is_held=True, now=now)
 
 
 def _change(before: Collection, verdict: InflowDecision, *, is_held: bool, now: datetime) -> CollectionChange:

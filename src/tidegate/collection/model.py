@@ -72,6 +72,8 @@ class Collection(msgspec.Struct, frozen=True, kw_only=True):
     merchant_reference: str | None
     status: CollectionStatus
     reason: InflowReason | None = None
+    # Why it was held, the first reason first; a decision leaves it.
+    held_for: tuple[InflowReason, ...] = ()
     # When it is returned unless it was decided.
     held_until: datetime | None = None
     # The operator's note on the decision.

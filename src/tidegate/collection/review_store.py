@@ -49,16 +49,18 @@ async def list_returned(tx: Tx, *, before: tuple[datetime, int] | None, limit: i
     return [collection_of(row) for row in rows]
 
 
-async def is_hold_ended(tx: Tx, business_id: str, reference: str) -> bool:
-    """Whether it went back because nobody decided in time."""
-    found = await tx.fetchval(
+async def find_decision(tx: Tx, business_id: str, reference: str) -> tuple[str, str] | None:
+    """Who ended the hold, and as which action. None while it is held, and where it never was."""
+    row = await tx.fetchrow(
         """
-        SELECT EXISTS (SELECT FROM audit
-                        WHERE business_id = $1 AND subject = $2 AND action = 'collection.hold_ended')
+        SELECT actor, action FROM audit
+         WHERE business_id = $1 AND subject = $2
+           AND action IN ('collection.credited', 'collection.sent_back', 'collection.hold_ended')
+         ORDER BY id DESC LIMIT 1
         """,
         business_id, reference,
     )  # fmt: skip
-    return found is True
+    return (row["actor"], row["action"]) if row else None
 
 
 # The kind of leased work. The statement below repeats the name.

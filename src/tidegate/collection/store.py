@@ -141,6 +141,7 @@ def _columns(collection: Collection) -> dict[str, Any]:
         "remittance": collection.remittance,
         "name_check": collection.name_check,
         "valued_at": collection.valued_at,
+        "held_for": collection.held_for,
         "held_until": collection.held_until,
     }
     if credited := collection.credited:
@@ -200,6 +201,7 @@ def collection_of(row: Row) -> Collection:
         merchant_reference=row["merchant_reference"],
         status=CollectionStatus(row["status"]),
         reason=InflowReason(row["reason"]) if row["reason"] else None,
+        held_for=tuple(InflowReason(reason) for reason in row["held_for"]),
         held_until=row["held_until"],
         note=row["note"],
         amount=Money(row["source_minor"], source),

@@ -104,5 +104,5 @@ class ApprovalPages:
             ConsoleRoute("GET", "/approvals", "showStaffApprovals", StaffPermission.SEE, self.show),
             ConsoleRoute("POST", f"{at}/approve", "approveProposal", StaffPermission.APPROVE, self.approve),
             ConsoleRoute("POST", f"{at}/decline", "declineProposal", StaffPermission.APPROVE, self.decline),
-            ConsoleRoute("POST", f"{at}/withdraw", "withdrawProposal", StaffPermission.PROPOSE, self.withdraw),
+            ConsoleRoute("POST", f"{at}/withdraw", "withdrawProposal", StaffPermission.SEE, self.withdraw),
         ]

@@ -22,6 +22,7 @@ from tidegate.rail.deps import PaymentDeps
 from tidegate.staff.permission import StaffPermission
 from tidegate.staff_approval import bank as bank_approval
 from tidegate.staff_approval import commands as staff_approvals
+from tidegate.staff_approval import subject_store
 from tidegate.staff_approval.arguments import TakeBackArguments
 from tidegate.staff_approval.bank import Payee
 
@@ -79,10 +80,12 @@ class BankPages:
             version = await staff_approvals.version_of(tx, bank_approval.COMMAND, payout.business_id, payout.reference)
             found = await approval_store.list_about(tx, payout.business_id, payout.reference)
             proposed = await show_proposals(self.shell, visitor, tx, found)
+            names = await subject_store.names_of(tx, [payout.business_id])
         return self.shell.page(
             visitor, "bank_payment.html", title=f"Payment {payout.reference}", section="Bank payments", payout=payout,
             version=version, proposed=proposed, is_decidable=all(one.is_void for one in proposed),
             tints=TINTS, wrong=wrong, status=_status_of(wrong),
+            merchant=names.get(payout.business_id, payout.business_id),
         )  # fmt: skip
 
     async def pay(self, visitor: ConsoleVisitor) -> Html:

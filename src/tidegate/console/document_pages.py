@@ -59,7 +59,13 @@ class DocumentPages:
         at = "/accounts/{account}/documents"
         return [
             ConsoleRoute(
-                "POST", at, "addDocument", StaffPermission.PROPOSE, self.add, upload_bytes_max=document.UPLOAD_BYTES_MAX
+                "POST",
+                at,
+                "addDocument",
+                StaffPermission.PROPOSE,
+                self.add,
+                upload_bytes_max=document.UPLOAD_BYTES_MAX,
+                refused=self.accounts.page,
             ),
             ConsoleRoute("POST", f"{at}/{{document}}", "openDocument", StaffPermission.DOCUMENT, self.open),
         ]

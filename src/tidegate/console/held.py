@@ -10,12 +10,13 @@ from tidegate.collection import review, review_store
 from tidegate.collection.list_store import CollectionFilter, list_page
 from tidegate.collection.model import Collection, CollectionChange, CollectionStatus
 from tidegate.collection.reason import InflowReason
-from tidegate.console.proposing import decided_by, propose, show_proposals
+from tidegate.console.proposing import decided_by, propose, show_proposals, version_in
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Refusal
 from tidegate.core.money import Money
-from tidegate.dashboard.inflow_pages import INFLOW_WORDS
-from tidegate.dashboard.paging import number_in, place_in, place_of
+from tidegate.dashboard.audit_words import who_of
+from tidegate.dashboard.inflow_pages import INFLOW_WORDS, VERDICT_WORDS
+from tidegate.dashboard.paging import place_in, place_of
 from tidegate.infra.page.response import Html
 from tidegate.merchant import commands as merchants
 from tidegate.rail.deps import PaymentDeps
@@ -75,7 +76,7 @@ class HeldPages:
             proposed = await show_proposals(self.shell, visitor, tx, found)
             by = await decided_by(tx, held.business_id, TOPIC, held.reference)
             credit_version = await staff_approvals.version_of(tx, CREDIT, held.business_id, held.reference)
-            hold_ended = await review_store.is_hold_ended(tx, held.business_id, held.reference)
+            decision = await review_store.find_decision(tx, held.business_id, held.reference)
             earlier = await list_page(
                 tx, held.business_id, CollectionFilter(account_id=held.account_id), before_id=held.id, offset=0,
                 limit=EARLIER,
@@ -89,7 +90,8 @@ class HeldPages:
             visitor, "held.html", title="Held inflow", section="Held inflows", status=_status(wrong), wrong=wrong,
             held=held, business=business, account=account, proposed=proposed, by=by, word=word, tint=tint,
             is_held=held.status is CollectionStatus.PENDING, check=held.name_check, typed_name=marked(held),
-            is_decidable=not any(not one.is_void for one in proposed), is_hold_ended=hold_ended,
+            verdict=VERDICT_WORDS[held.name_check.verdict],
+            is_decidable=not any(not one.is_void for one in proposed), decider="" if by else _decider(decision),
             earlier=[(one, *INFLOW_WORDS[one.status]) for one in earlier if _is_of_payer(one, held)],
             place=at, waiting=len(waiting), credit_version=credit_version,
             following=_following(references, held.reference), **credit,
@@ -114,7 +116,7 @@ class HeldPages:
             raise NotFound(f"`what` is one of {', '.join(COMMANDS)}")
         try:
             # Of a credit, the number that was shown is bound to the rate and the price too.
-            version = number_in(visitor.form.get("credit_version", "")) if command == CREDIT else None
+            version = version_in(visitor, "credit_version") if command == CREDIT else None
             return await propose(
                 self.shell, visitor, command, held.business_id, held.reference, version=version,
                 then=await self._next(held),
@@ -154,6 +156,14 @@ def _following(references: list[str], reference: str) -> str | None:
 def _place_of(returned: Collection) -> str:
     assert returned.sent_back is not None
     return place_of(returned.sent_back.asked_at, returned.id)
+
+
+def _decider(decision: tuple[str, str] | None) -> str:
+    """Of what was decided without a proposal: by the command line of a sandbox, or by the time limit."""
+    if decision is None:
+        return ""
+    actor, action = decision
+    return "nobody in time" if action == "collection.hold_ended" else who_of(actor, name=None, key_name=None)
 
 
 def _is_of_payer(one: Collection, held: Collection) -> bool:

@@ -7,6 +7,8 @@ from datetime import timedelta
 from decimal import Decimal, InvalidOperation
 from urllib.parse import quote
 
+import msgspec
+
 from tidegate.approval import store as approval_store
 from tidegate.console import merchant_store
 from tidegate.console.accounts import reason_in
@@ -28,6 +30,8 @@ from tidegate.merchant.model import Business, KeyKind
 from tidegate.staff.permission import StaffPermission
 from tidegate.staff_approval import commands as staff_approvals
 from tidegate.staff_approval.arguments import PriceArguments, SettingArguments, percent_of
+from tidegate.staff_approval.proposals import facts_to_keep
+from tidegate.staff_approval.setting_words import SETTING_CHOICES, SETTING_LABELS
 from tidegate.webhook import store as webhook_store
 
 PAGE = 50
@@ -80,7 +84,9 @@ class MerchantPages:
                 "merchant.owner", business_id, email_in(email), version, why="the first owner of a new merchant",
                 asked_by=visitor.staff.member.id,
             )  # fmt: skip
-            await staff_approvals.propose(tx, proposal, by=visitor.by, now=visitor.now)
+            facts = await facts_to_keep(self.shell.approvals, tx, proposal)
+            kept = msgspec.structs.replace(proposal, facts=facts)
+            await staff_approvals.propose(tx, kept, by=visitor.by, now=visitor.now)
             return f"/merchants/{business_id}?said=created"
 
         return await self.shell.once(visitor, act)
@@ -110,7 +116,7 @@ class MerchantPages:
             prices=prices_of(business), wrong=wrong, view=view, endpoints=endpoints, team=team,
             status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409,
             currencies=sorted({currency.value for currency, _ in DEFAULT_FEE_RULES}),
-            methods=[method.value for method in PRICED],
+            methods=[method.value for method in PRICED], labels=SETTING_LABELS, choices=SETTING_CHOICES,
         )  # fmt: skip
 
     async def suspend(self, visitor: ConsoleVisitor) -> Html:

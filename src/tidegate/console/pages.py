@@ -23,6 +23,7 @@ from tidegate.console.overview import Overview
 from tidegate.console.payment_pages import MerchantPaymentPages
 from tidegate.console.people_pages import SandboxStaffPages, StaffPages
 from tidegate.console.rail_pages import RailPages
+from tidegate.console.rate_pages import RatePages
 from tidegate.console.reconcile_pages import ReconcilePages
 from tidegate.console.refund_detail import RefundDetailPages
 from tidegate.console.refund_pages import RefundForMerchantPages
@@ -82,6 +83,7 @@ class Console:
             *BankPages(self.shell, payment_deps).routes(),
             *refunds.routes(),
             *RailPages(self.shell, payment_deps, refunds).routes(),
+            *RatePages(self.shell, payment_deps).routes(),
             *ReconcilePages(self.shell, payment_deps).routes(),
             *BookPages(self.shell).routes(),
             *JobPages(self.shell).routes(),

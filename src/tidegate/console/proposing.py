@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import msgspec
@@ -9,15 +10,17 @@ import msgspec
 from tidegate.approval import store as approval_store
 from tidegate.approval.model import ApprovalRequest
 from tidegate.console.shell import ConsoleShell, ConsoleVisitor
+from tidegate.core.errors import Malformed
 from tidegate.core.money import Money
 from tidegate.dashboard.format import amount
-from tidegate.dashboard.paging import number_in
 from tidegate.infra.db import Tx
 from tidegate.infra.page.response import Html
 from tidegate.staff.permission import StaffPermission
 from tidegate.staff_approval import commands as staff_approvals
 from tidegate.staff_approval import proposals
 from tidegate.staff_approval.model import ProposalFact
+
+_VERSION = re.compile("[0-9]{1,19}")
 
 
 async def propose(
@@ -28,7 +31,7 @@ async def propose(
     """The form has why, its key, and the version that was looked at where there was one. Refused when the approval
     would be refused too."""
     if version is None:
-        version = number_in(visitor.form.get("version", "")) or 0
+        version = version_in(visitor, "version")
     wanted = staff_approvals.proposal_of(
         command, business_id, subject, version, why=visitor.form.get("why", ""),
         asked_by=visitor.staff.member.id, arguments=arguments,
@@ -40,6 +43,14 @@ async def propose(
         return then
 
     return await shell.once(visitor, act)
+
+
+def version_in(visitor: ConsoleVisitor, field: str) -> int:
+    """The hidden field has it; a form without it is not ours."""
+    text = visitor.form.get(field, "")
+    if not _VERSION.fullmatch(text):
+        raise Malformed("this form is not whole; open its page again and fill it in there")
+    return int(text)
 
 
 async def decided_by(tx: Tx, business_id: str, topic: str, subject: str) -> ApprovalRequest | None:
@@ -83,12 +94,16 @@ async def show_proposals(
             facts=[_shown(fact) for fact in one.facts],
             page=one.page,
             is_void=one.is_void or (one.request.status == "open" and not one.request.is_open(visitor.now)),
-            may_approve=decides and not one.is_void and one.request.asked_by != visitor.staff.member.id,
-            may_decline=decides,
-            may_take_back=not decides and one.request.asked_by == visitor.staff.member.id,
+            may_approve=decides and not one.is_void and not _is_own(visitor, one.request),
+            may_decline=decides and not _is_own(visitor, one.request),
+            may_take_back=_is_own(visitor, one.request),
         )
         for one in described
     ]
+
+
+def _is_own(visitor: ConsoleVisitor, request: ApprovalRequest) -> bool:
+    return request.asked_by == visitor.staff.member.id
 
 
 def _shown(fact: ProposalFact) -> ShownFact:

@@ -27,24 +27,42 @@ class QueueCounts:
 
 
 async def list_oldest(tx: Tx) -> dict[str, datetime]:
-    """Since when the oldest of each queue waits, by the path of its page. Empty queues are left out."""
+    """Since when the oldest of each queue waits, by the path of its page. Empty queues are left out. Where a sandbox
+    has moved the time of a merchant, its things have waited by that time."""
     rows = await tx.fetch(
         """
         SELECT '/approvals' AS page, min(asked_at) AS since FROM approval
          WHERE realm = 'console' AND status = 'open' AND expires_at > now()
-         UNION ALL SELECT '/accounts', min(created_at) FROM virtual_account WHERE status = 'pending'
-         UNION ALL SELECT '/held', min(created_at) FROM collection WHERE status = 'pending'
+         UNION ALL SELECT '/accounts', least(
+               (SELECT min(created_at) FROM virtual_account WHERE status = 'pending'),
+               (SELECT min(created_at - ahead) FROM business_clock JOIN virtual_account USING (business_id)
+                 WHERE status = 'pending'))
+         UNION ALL SELECT '/held', least(
+               (SELECT min(created_at) FROM collection WHERE status = 'pending'),
+               (SELECT min(created_at - ahead) FROM business_clock JOIN collection USING (business_id)
+                 WHERE status = 'pending'))
          UNION ALL SELECT '/suspense', least(
                (SELECT min(created_at) FROM receipt WHERE outcome = 'suspense'),
+               (SELECT min(created_at - ahead) FROM business_clock JOIN receipt USING (business_id)
+                 WHERE outcome = 'suspense'),
                (SELECT min(received_at) FROM notification WHERE state = 'quarantined'))
          UNION ALL SELECT '/stuck', least(
                (SELECT min(asked_at) FROM money_return WHERE status = 'failed'),
                (SELECT min(asked_at) FROM money_return
                  WHERE next_try_at IS NOT NULL AND asked_at < now() - $1::interval),
+               (SELECT min(asked_at - ahead) FROM business_clock JOIN money_return USING (business_id)
+                 WHERE status = 'failed' OR (next_try_at IS NOT NULL AND asked_at - ahead < now() - $1::interval)),
                (SELECT min(refund.initiated_at) FROM refund_leg AS leg
                   JOIN refund ON refund.business_id = leg.business_id AND refund.id = leg.refund_id
-                 WHERE leg.next_poll_at IS NOT NULL AND refund.initiated_at < now() - $1::interval))
-         UNION ALL SELECT '/disputes', min(opened_at) FROM dispute WHERE status = 'open'
+                 WHERE leg.next_poll_at IS NOT NULL AND refund.initiated_at < now() - $1::interval),
+               (SELECT min(refund.initiated_at - clock.ahead) FROM business_clock AS clock
+                  JOIN refund_leg AS leg ON leg.business_id = clock.business_id
+                  JOIN refund ON refund.business_id = leg.business_id AND refund.id = leg.refund_id
+                 WHERE leg.next_poll_at IS NOT NULL AND refund.initiated_at - clock.ahead < now() - $1::interval))
+         UNION ALL SELECT '/disputes', least(
+               (SELECT min(opened_at) FROM dispute WHERE status = 'open'),
+               (SELECT min(opened_at - ahead) FROM business_clock JOIN dispute USING (business_id)
+                 WHERE status = 'open'))
          UNION ALL SELECT '/bank', least(
                (SELECT min(proposed_at) FROM bank_payout WHERE status = 'proposed'),
                (SELECT min(booked_on) FROM bank_entry WHERE state = 'problem')::timestamptz)
@@ -69,12 +87,14 @@ async def count(tx: Tx) -> QueueCounts:
                    AS suspense,
                (SELECT count(*) FROM (SELECT 1 FROM money_return WHERE status = 'failed' LIMIT $1) AS counted)
                    + (SELECT count(*) FROM (SELECT 1 FROM money_return WHERE next_try_at IS NOT NULL
-                                                AND asked_at < now() - $2::interval LIMIT $1) AS counted)
+                                                AND is_due(business_id, asked_at, now() - $2::interval)
+                                              LIMIT $1) AS counted)
                    + (SELECT count(*) FROM (SELECT 1 FROM refund_leg AS leg
                                               JOIN refund ON refund.business_id = leg.business_id
                                                              AND refund.id = leg.refund_id
                                              WHERE leg.next_poll_at IS NOT NULL
-                                               AND refund.initiated_at < now() - $2::interval LIMIT $1) AS counted)
+                                               AND is_due(leg.business_id, refund.initiated_at, now() - $2::interval)
+                                             LIMIT $1) AS counted)
                    AS stuck,
                (SELECT count(*) FROM (SELECT 1 FROM dispute WHERE status = 'open' LIMIT $1) AS counted) AS disputes,
                (SELECT count(*) FROM (SELECT 1 FROM bank_payout WHERE status = 'proposed' LIMIT $1) AS counted)

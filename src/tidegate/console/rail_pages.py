@@ -1,17 +1,12 @@
-"""Rails, rates, and the refunds and returns that rails have not ended."""
+"""Rails, and the refunds and returns that rails have not ended."""
 
 from __future__ import annotations
 
-import io
-import re
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from decimal import Decimal, InvalidOperation
+from datetime import timedelta
 
 from tidegate.alarm import health_store
 from tidegate.approval import store as approval_store
-from tidegate.collection import set_rate
-from tidegate.collection.rate_wire import RateNumber, SpreadPercent
 from tidegate.console import work_store
 from tidegate.console.accounts import reason_in
 from tidegate.console.approvals import AT_SUBJECT
@@ -20,35 +15,20 @@ from tidegate.console.queue_store import STUCK_AFTER
 from tidegate.console.refund_detail import RefundDetailPages
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, Problem, Refusal
-from tidegate.core.ids import PLATFORM_BUSINESS_ID
-from tidegate.core.money import Currency
 from tidegate.dashboard.format import percent
 from tidegate.doctor import rail_store
-from tidegate.infra.http.query import Moment
 from tidegate.infra.page.response import Html
 from tidegate.intake import ask_again
 from tidegate.money_return import list_store
 from tidegate.rail import pause as pausing
 from tidegate.rail import pause_store
-from tidegate.rail.bankfiles.ecb import FILE_BYTES_MAX
-from tidegate.rail.bankfiles.model import FileRefused
 from tidegate.rail.deps import PaymentDeps
 from tidegate.staff import store as staff_store
 from tidegate.staff.permission import StaffPermission
-from tidegate.staff_approval import commands as staff_approvals
-from tidegate.staff_approval import rate_file
-from tidegate.staff_approval.arguments import RateArguments, RefundEndArguments, percent_of
+from tidegate.staff_approval.arguments import RefundEndArguments
 
 PAGE = 100
-# With room for the other fields.
-RATE_FILE_BYTES_MAX = FILE_BYTES_MAX + 64 * 1024
 HOUR = timedelta(hours=1)
-SOURCE_CHARS_MAX = 40
-RATE_CHARS_MAX = 30
-# A rate that is further off than this from the last one is typed twice.
-OFF_MAX = Decimal("0.1")
-# Not 1e3 or 1_000, which are read wrongly.
-_PLAIN = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
 @dataclass(frozen=True)
@@ -144,54 +124,6 @@ class RailPages:
         except (Invalid, ChangedElsewhere, Conflict) as wrong:
             return await self._rails(visitor, wrong)
 
-    async def show_rates(self, visitor: ConsoleVisitor) -> Html:
-        return await self._rates(visitor)
-
-    async def _rates(self, visitor: ConsoleVisitor, wrong: Refusal | None = None) -> Html:
-        newest = await set_rate.list_rates(self.shell.db)
-        async with self.shell.db.connection() as tx:
-            history = await work_store.list_rates(tx, PLATFORM_BUSINESS_ID, limit=PAGE)
-        lasts = self.deps.inflow_terms.rate_lasts
-        return self.shell.page(
-            visitor, "rates.html", title="Rates", section="Rates", history=history, wrong=wrong,
-            rates=[(one, visitor.now - one.quoted_at <= lasts) for one in newest],
-            currencies=[one.value for one in Currency], status=422 if wrong else 200, percent_of=percent_of,
-            asks_again=isinstance(wrong, Invalid) and any(one.field == "again" for one in wrong.problems),
-        )  # fmt: skip
-
-    async def decide_rate(self, visitor: ConsoleVisitor) -> Html:
-        try:
-            rate = rate_in(visitor)
-            newest = {(one.base, one.quote): one.rate for one in await set_rate.list_rates(self.shell.db)}
-            _refuse_far_off(rate.rate, newest.get((rate.base, rate.quote)), visitor.form.get("again", ""))
-            pair = f"{rate.base}/{rate.quote}"
-            async with self.shell.db.connection() as tx:
-                version = await staff_approvals.version_of(tx, "rate.set", PLATFORM_BUSINESS_ID, pair)
-            return await propose(
-                self.shell, visitor, "rate.set", PLATFORM_BUSINESS_ID, pair, arguments=rate, version=version
-            )
-        except (Invalid, ChangedElsewhere, Conflict) as wrong:
-            return await self._rates(visitor, wrong)
-
-    async def import_rates(self, visitor: ConsoleVisitor) -> Html:
-        file = visitor.form.files.get("file")
-        try:
-            if file is None:
-                raise Invalid(Problem("file", "Choose eurofxref-daily.xml."))
-            typed = visitor.form.get("spread", "").strip()
-            spread = _decimal(typed, "spread", SpreadPercent) if typed else None
-            rates = rate_file.arguments_in(io.BytesIO(file), spread_percent=spread, now=visitor.now)
-            async with self.shell.db.connection() as tx:
-                version = await staff_approvals.version_of(tx, "rate.import", PLATFORM_BUSINESS_ID, rate_file.SOURCE)
-            return await propose(
-                self.shell, visitor, "rate.import", PLATFORM_BUSINESS_ID, rate_file.SOURCE, arguments=rates,
-                version=version,
-            )  # fmt: skip
-        except FileRefused as refused:
-            return await self._rates(visitor, Invalid(Problem("file", f"The file cannot be read: {refused}.")))
-        except (Invalid, ChangedElsewhere, Conflict) as wrong:
-            return await self._rates(visitor, wrong)
-
     def routes(self) -> list[ConsoleRoute]:
         return [
             ConsoleRoute("GET", "/rails", "showRails", StaffPermission.SEE, self.show_rails),
@@ -215,16 +147,6 @@ class RailPages:
             ),
             ConsoleRoute("POST", "/rails/{rail}/pause", "pauseRail", StaffPermission.SUSPEND, self.pause),
             ConsoleRoute("POST", "/rails/{rail}/resume", "resumeRail", StaffPermission.PROPOSE, self.resume),
-            ConsoleRoute("GET", "/rates", "showRates", StaffPermission.SEE, self.show_rates),
-            ConsoleRoute("POST", "/rates", "proposeRate", StaffPermission.PROPOSE, self.decide_rate),
-            ConsoleRoute(
-                "POST",
-                "/rates/import",
-                "proposeRates",
-                StaffPermission.PROPOSE,
-                self.import_rates,
-                upload_bytes_max=RATE_FILE_BYTES_MAX,
-            ),
         ]
 
 
@@ -233,54 +155,3 @@ def refund_end_in(visitor: ConsoleVisitor) -> RefundEndArguments:
     if outcome not in ("paid", "not-paid"):
         raise Invalid(Problem("outcome", "Choose whether the payer has the money."))
     return RefundEndArguments(is_paid=outcome == "paid")
-
-
-def rate_in(visitor: ConsoleVisitor) -> RateArguments:
-    form = visitor.form
-    try:
-        base, quote = Currency(form.get("base", "")), Currency(form.get("quote", ""))
-    except ValueError:
-        raise Invalid(Problem("base", "Choose two currencies of the list.")) from None
-    if base is quote:
-        raise Invalid(Problem("quote", "Choose two different currencies."))
-    source = " ".join(form.get("source", "").split())
-    if not 0 < len(source) <= SOURCE_CHARS_MAX:
-        raise Invalid(Problem("source", f"Name the source of the rate, in at most {SOURCE_CHARS_MAX} characters."))
-    return RateArguments(
-        base=base, quote=quote, source=source, rate=_decimal(form.get("rate", ""), "rate", RateNumber),
-        spread_basis_points=int(_decimal(form.get("spread", "") or "0", "spread", SpreadPercent) * 100),
-        quoted_at=_quoted_at(form.get("quoted_at", "").strip(), visitor.now),
-    )  # fmt: skip
-
-
-def _quoted_at(text: str, now: datetime) -> datetime | None:
-    try:
-        quoted_at = Moment.parse(text).start if text else None
-    except ValueError as error:
-        raise Invalid(Problem("quoted_at", f"The time of the quote {error}.")) from None
-    if quoted_at is not None and quoted_at > now:
-        raise Invalid(Problem("quoted_at", "The time of the quote must not be in the future."))
-    return quoted_at
-
-
-def _decimal(text: str, field: str, check: type[RateNumber] | type[SpreadPercent]) -> Decimal:
-    try:
-        number = Decimal(text) if len(text) <= RATE_CHARS_MAX and _PLAIN.fullmatch(text) else Decimal("NaN")
-        return Decimal(check.parse(number))
-    except InvalidOperation:
-        raise Invalid(Problem(field, f"The {field} must be a number such as 1652.5.")) from None
-    except ValueError as error:
-        raise Invalid(Problem(field, f"The {field} {error}.")) from None
-
-
-def _refuse_far_off(rate: Decimal, before: Decimal | None, again: str) -> None:
-    if before is None or abs(rate - before) <= before * OFF_MAX or _is_same(again, rate):
-        return
-    raise Invalid(Problem("again", f"It is more than 10 % off the last one, {before}. Type the rate once more."))
-
-
-def _is_same(text: str, rate: Decimal) -> bool:
-    try:
-        return len(text) <= RATE_CHARS_MAX and Decimal(text) == rate
-    except InvalidOperation:
-        return False

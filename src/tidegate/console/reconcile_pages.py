@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import NamedTuple
 
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import Invalid, NotFound, Problem, Refusal
@@ -13,6 +17,7 @@ from tidegate.infra.page.response import Html
 from tidegate.rail.deps import PaymentDeps
 from tidegate.reconcile import commands, explanation_store, kept_comparison, report, statement
 from tidegate.reconcile.kept_comparison import KeptComparison
+from tidegate.reconcile.model import Discrepancy, DiscrepancyKind
 from tidegate.reconcile.report import Report
 from tidegate.sandbox.wire import Duration
 from tidegate.staff import store as staff_store
@@ -43,11 +48,11 @@ class ReconcilePages:
             shown = made.findings if made else []
             owners = {one.movement.business_id or "" for one in shown if one.movement}
             names = await subject_store.names_of(tx, owners)
-        findings = [(one, report.identifier_of(one), report.moment_of(one), report.advice_on(one)) for one in shown]
         return self.shell.page(
             visitor, "reconcile.html", title="Reconcile", section="Reconcile", rails=list(self.deps.rails),
-            columns=statement.COLUMNS, made=made, findings=findings, wrong=wrong, status=422 if wrong else 200,
-            explainable=_explainable(made) if made else [], notes=notes, staff=staff, names=names, slack=SLACK,
+            columns=statement.COLUMNS, made=made, findings=shown, groups=groups_of(shown), wrong=wrong,
+            status=422 if wrong else 200, explainable=_explainable(made) if made else [], notes=notes, staff=staff,
+            names=names, slack=SLACK, sum_words=sum_words,
         )  # fmt: skip
 
     async def compare(self, visitor: ConsoleVisitor) -> Html:
@@ -96,10 +101,41 @@ class ReconcilePages:
             ConsoleRoute("GET", "/reconcile", "showReconcile", StaffPermission.CHECK, self.show),
             ConsoleRoute(
                 "POST", "/reconcile", "reconcile", StaffPermission.CHECK, self.compare,
-                upload_bytes_max=UPLOAD_BYTES_MAX,
+                upload_bytes_max=UPLOAD_BYTES_MAX, refused=self._page,
             ),
             ConsoleRoute("POST", "/reconcile/explain", "explainBreaks", StaffPermission.ASK, self.explain),
         ]  # fmt: skip
+
+
+class FindingRow(NamedTuple):
+    # In the comparison.
+    place: int
+    finding: Discrepancy
+    identifier: str
+    at: datetime
+
+
+class FindingGroup(NamedTuple):
+    """Those of one class that need the same."""
+
+    kind: DiscrepancyKind
+    advice: str
+    rows: list[FindingRow]
+
+
+def groups_of(findings: Sequence[Discrepancy]) -> list[FindingGroup]:
+    """Of breaks first, as they come."""
+    found: dict[tuple[DiscrepancyKind, str], FindingGroup] = {}
+    for place, one in enumerate(findings):
+        kind, advice = one.kind, report.advice_on(one)
+        group = found.setdefault((kind, advice), FindingGroup(kind, advice, []))
+        group.rows.append(FindingRow(place, one, report.identifier_of(one), report.moment_of(one)))
+    return list(found.values())
+
+
+def sum_words(number: Decimal) -> str:
+    """With cents; more decimals only where there are more."""
+    return f"{number:,.2f}" if number == round(number, 2) else f"{number:,f}"
 
 
 def _explainable(made: KeptComparison) -> list[int]:

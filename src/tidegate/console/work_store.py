@@ -36,6 +36,7 @@ class StuckRefund(NamedTuple):
 
 
 async def list_refunds(tx: Tx, *, before: datetime, limit: int) -> list[StuckRefund]:
+    """Begun before then, by the time of each merchant."""
     rows = await tx.fetch(
         """
         SELECT leg.business_id, refund.reference AS refund, leg.reference, leg.rail, leg.currency, leg.amount_minor,
@@ -49,7 +50,8 @@ async def list_refunds(tx: Tx, *, before: datetime, limit: int) -> list[StuckRef
           LEFT JOIN collection ON collection.business_id = leg.business_id AND collection.id = refund.collection_id
           LEFT JOIN leased_work AS work
             ON work.business_id = leg.business_id AND work.kind = 'poll_refunds' AND work.id = leg.reference
-         WHERE leg.next_poll_at IS NOT NULL AND refund.initiated_at < $1 ORDER BY refund.initiated_at LIMIT $2
+         WHERE leg.next_poll_at IS NOT NULL AND is_due(leg.business_id, refund.initiated_at, $1)
+         ORDER BY refund.initiated_at LIMIT $2
         """,
         before, limit,
     )  # fmt: skip

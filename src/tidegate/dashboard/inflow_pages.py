@@ -180,15 +180,20 @@ def why_of(inflow: Collection) -> str:
     """The decision with its reason, in one sentence."""
     reason = inflow.reason.sentence if inflow.reason else ""
     if inflow.status is CollectionStatus.SUCCESSFUL:
-        return (
-            "Credited, since the name is the account holder's." if not reason else f"Credited after a hold: {reason}."
-        )
+        if not inflow.held_for:
+            return "Credited, since the name is the account holder's."
+        return f"Credited after a hold: {_held_for(inflow)}."
     if inflow.status is CollectionStatus.PENDING:
-        return f"Held for a decision of the operator: {reason}. Undecided, it goes back to the payer."
+        return f"Held for a decision of the operator: {_held_for(inflow)}. Undecided, it goes back to the payer."
     if inflow.sent_back is None:
         return f"Not credited: {reason}."
     is_back = inflow.sent_back.confirmed_at is not None
-    return f"{'Sent back' if is_back else 'On its way back'} to the payer: {reason}."
+    held = f" It was held before: {_held_for(inflow)}." if inflow.held_for else ""
+    return f"{'Sent back' if is_back else 'On its way back'} to the payer: {reason}.{held}"
+
+
+def _held_for(inflow: Collection) -> str:
+    return "; ".join(reason.sentence for reason in inflow.held_for)
 
 
 def filter_in(visitor: DashboardVisitor) -> CollectionFilter:

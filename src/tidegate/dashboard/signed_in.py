@@ -17,7 +17,7 @@ import msgspec
 
 from tidegate.audit.model import Actor
 from tidegate.core.clock import Clock
-from tidegate.core.errors import Invalid, Refusal
+from tidegate.core.errors import BodyTooLarge, Invalid, Problem, Refusal
 from tidegate.core.ids import Mode
 from tidegate.dashboard.form import OF_THE_SHELL, scope_of, show_factor, shows_factor
 from tidegate.dashboard.format import Times
@@ -28,6 +28,7 @@ from tidegate.infra.http.cookie import Cookie, CookieLines
 from tidegate.infra.http.form import NOTHING_SENT, Form
 from tidegate.infra.http.public_url import PublicUrl
 from tidegate.infra.http.routing import Route
+from tidegate.infra.http.status import STATUS_OF
 from tidegate.infra.page.csrf import Csrf
 from tidegate.infra.page.response import Html, StreamedFile, see_other
 from tidegate.infra.page.router import PageAnswer, PageRequest, PageRoute, PageRouter
@@ -82,8 +83,9 @@ class PageRow(Generic[V, P]):
     check: Callable[[V], Awaitable[Html | None]] | None = None
     # Of a form: the page that has it, where that is not the nearest one above.
     page: str | None = None
-    # Of a form with a file.
+    # Of a form with a file, and the page that has it, drawn again when the file is too large.
     upload_bytes_max: int | None = None
+    refused: Callable[[V, Refusal], Awaitable[Html]] | None = None
 
 
 @dataclass(frozen=True)
@@ -156,6 +158,7 @@ class SignedInShell(Generic[V, P]):
                         self._guarded(row),
                         self.limit.form if row.method == "POST" else None,
                         row.upload_bytes_max,
+                        self._too_large(row),
                     )
                     for row in table
                 ),
@@ -189,6 +192,21 @@ class SignedInShell(Generic[V, P]):
             elif isinstance(answer, StreamedFile):
                 answer.stream.headers += visitor.cookies
             return answer
+
+        return handle
+
+    def _too_large(self, row: PageRow[V, P]) -> Callable[[PageRequest], Awaitable[Html]] | None:
+        """Nothing of the form was read, so only the page is drawn."""
+        bytes_max, draw = row.upload_bytes_max, row.refused
+        if bytes_max is None or draw is None:
+            return None
+        wrong = Invalid(Problem("file", f"The file is too large. Choose one of at most {size_words(bytes_max)}."))
+
+        async def handle(request: PageRequest) -> Html:
+            visitor = await self.visitor_of(request, row.permission)
+            if isinstance(visitor, Html):
+                return visitor
+            return msgspec.structs.replace(await draw(visitor, wrong), status=STATUS_OF[BodyTooLarge])
 
         return handle
 
@@ -259,6 +277,11 @@ class SignedInShell(Generic[V, P]):
             is_sandbox=self.is_sandbox,
         )
         return Html(body, status, [(b"cache-control", b"no-store")])
+
+
+def size_words(size: int) -> str:
+    """In whole units, rounded down."""
+    return f"{size // 2**20} MB" if size >= 2**20 else f"{size // 2**10} kB"
 
 
 def page_of(row: PageRow[V, P], pages: Set[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NoReturn
@@ -18,7 +19,16 @@ from tidegate.infra.same_transaction import InSameTransaction, nothing_else
 from tidegate.merchant import store
 from tidegate.merchant.key_terms import ALL_RIGHTS, KeyTerms
 from tidegate.merchant.logo import logo_from
-from tidegate.merchant.model import ROLL_OVERLAP_MAX, ApiKey, Business, KeyKind, KeyPrint, hash_of, print_of
+from tidegate.merchant.model import (
+    ROLL_OVERLAP_MAX,
+    ApiKey,
+    Business,
+    BusinessStatus,
+    KeyKind,
+    KeyPrint,
+    hash_of,
+    print_of,
+)
 
 
 @dataclass(frozen=True)
@@ -99,6 +109,13 @@ async def change(
             tx, business_id, by, action="business.changed", subject=business_id, details=details, now=now
         )
     return business
+
+
+async def refuse_needless(tx: Tx, business_id: str, changes: Mapping[str, Any]) -> None:
+    """To reinstate a business that is active lets nothing out, but its approver would believe that it was stopped."""
+    business = await store.find_business(tx, business_id) or _no_business(business_id)
+    if changes.get("status") == BusinessStatus.ACTIVE and business.is_active:
+        raise Conflict(f"{business.name} is active already; only a suspended merchant is reinstated")
 
 
 async def suspend(db: Database, business_id: str, why: str, *, by: Actor, now: datetime) -> Business:

@@ -175,9 +175,13 @@ CREATE TABLE business_clock (
     business_id text     NOT NULL CONSTRAINT business_clock_pk PRIMARY KEY
                          CONSTRAINT business_clock_business_fk REFERENCES business (id),
     ahead       interval NOT NULL,
+    moved_at    timestamptz[] NOT NULL DEFAULT '{}',
+    moved_to    interval[]    NOT NULL DEFAULT '{}',
     CONSTRAINT business_clock_never_goes_back CHECK (ahead >= '0')
 );
 COMMENT ON TABLE business_clock IS 'How far the time of a business is ahead of the real one, where a sandbox has moved it. Empty in live mode.';
+COMMENT ON COLUMN business_clock.moved_at IS 'When it was moved, by the real time; the last hundred, the oldest first.';
+COMMENT ON COLUMN business_clock.moved_to IS 'How far ahead each of these made it.';
 
 CREATE FUNCTION time_of(p_business_id text, p_now timestamptz) RETURNS timestamptz
     LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
@@ -786,6 +790,7 @@ CREATE TABLE approval (
     subject         text        NOT NULL,
     subject_version bigint      NOT NULL,
     arguments       jsonb       NOT NULL,
+    facts           jsonb       NOT NULL DEFAULT '[]',
     reason          text        NOT NULL,
     asked_by        text        NOT NULL CONSTRAINT approval_asked_by_fk REFERENCES person (id),
     asked_at        timestamptz NOT NULL,
@@ -805,6 +810,7 @@ CREATE TABLE approval (
 COMMENT ON TABLE approval IS 'What one person asks for and another one allows: a command with its arguments, for the version of the thing that was seen.';
 COMMENT ON COLUMN approval.topic IS 'What it decides: to credit and to return an inflow are one topic, of which the staff have one proposal open at a time.';
 COMMENT ON COLUMN approval.realm IS 'Who decides: the people of the business, or the operator''s staff.';
+COMMENT ON COLUMN approval.facts IS 'What the staff read about it when it was proposed, for those who read it when it is decided. Without names of payers, which can be erased where they are kept.';
 COMMENT ON COLUMN approval.outcome IS 'What running it made, such as the reference of a refund; or why it is void.';
 CREATE INDEX approval_open ON approval (business_id, id) WHERE status = 'open';
 CREATE UNIQUE INDEX approval_one_open_proposal ON approval (business_id, topic, subject)
@@ -2046,6 +2052,7 @@ CREATE TABLE collection (
     return_reference     text,
     return_asked_at      timestamptz,
     return_confirmed_at  timestamptz,
+    held_for             text[]      NOT NULL DEFAULT '{}',
     held_until           timestamptz,
     valued_at            timestamptz NOT NULL,
     created_at           timestamptz NOT NULL,
@@ -2073,6 +2080,7 @@ COMMENT ON COLUMN collection.destination_minor IS 'What arrived, in the wallet''
 COMMENT ON COLUMN collection.refunded_minor IS 'Refunds that are under way or have arrived.';
 COMMENT ON COLUMN collection.owed_minor IS 'Taken back by the bank when the wallet no longer held it, and not yet collected from the merchant; in the wallet''s currency.';
 COMMENT ON COLUMN collection.name_check IS 'Step by step how the name the payer typed was compared with the holder''s.';
+COMMENT ON COLUMN collection.held_for IS 'Why it was held, the first reason first; stays when it has been decided on. Empty when it was never held.';
 COMMENT ON COLUMN collection.held_until IS 'When a held inflow goes back unless it was decided on; NULL when it waits for the bank alone.';
 CREATE INDEX collection_of_account ON collection (business_id, account_id, id);
 CREATE INDEX collection_by_currency ON collection (business_id, destination_currency, id);
@@ -2160,6 +2168,38 @@ END
 $$;
 COMMENT ON FUNCTION reversed_money IS 'Whose money a bank took back: the business, and the reference of the inflow or the pay code of the payment. NULL while the credit is unknown.';
 
+CREATE FUNCTION rate_for(p_business_id text, p_base text, p_quote text) RETURNS exchange_rate
+    LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_platform CONSTANT text := '000000000000000000000000';
+    v_clock    business_clock;
+    v_rate     exchange_rate;
+    v_general  exchange_rate;
+BEGIN
+    SELECT * INTO v_rate FROM exchange_rate
+     WHERE base = p_base AND quote = p_quote AND business_id IN (p_business_id, v_platform)
+     ORDER BY quoted_at DESC, id DESC LIMIT 1;
+    SELECT * INTO v_clock FROM business_clock WHERE business_id = p_business_id;
+    IF NOT FOUND THEN
+        RETURN v_rate;
+    END IF;
+    -- The business's own, quoted by a clock that is ahead, must not hide what the operator has set since.
+    SELECT * INTO v_general FROM exchange_rate
+     WHERE base = p_base AND quote = p_quote AND business_id = v_platform ORDER BY quoted_at DESC, id DESC LIMIT 1;
+    IF v_general.id > v_rate.id THEN
+        v_rate := v_general;
+    END IF;
+    IF v_rate.business_id = v_platform THEN
+        -- As far ahead as the business was when it was set: what has passed for the business since makes it old.
+        v_rate.quoted_at := v_rate.quoted_at + coalesce(
+            (SELECT move.ahead FROM unnest(v_clock.moved_at, v_clock.moved_to) AS move (at, ahead)
+              WHERE move.at <= v_rate.created_at ORDER BY move.at DESC LIMIT 1), '0');
+    END IF;
+    RETURN v_rate;
+END
+$$;
+COMMENT ON FUNCTION rate_for IS 'The rate that a business converts at: its own or the operator''s, the newest. Its quote is by the time of the business.';
+
 CREATE FUNCTION find_inflow_account(p_rail text, p_number text, p_transaction_id text)
 RETURNS TABLE (account virtual_account, business business, rate exchange_rate, rules fee_rule[], is_taken_back boolean)
 LANGUAGE plpgsql STABLE ROWS 1 AS $$
@@ -2191,11 +2231,8 @@ BEGIN
       FROM virtual_account AS held
       JOIN business AS owner ON owner.id = held.business_id
       LEFT JOIN LATERAL (
-          SELECT exchange_rate AS rate FROM exchange_rate
-           WHERE base = held.currency AND quote = held.settlement_currency
-             -- The business's own rate, or the operator's.
-             AND exchange_rate.business_id IN (v_known.business_id, '000000000000000000000000')
-           ORDER BY quoted_at DESC, id DESC LIMIT 1) AS newest ON true
+          SELECT used AS rate FROM rate_for(v_known.business_id, held.currency, held.settlement_currency) AS used
+           WHERE used.id IS NOT NULL) AS newest ON true
      WHERE held.business_id = v_known.business_id AND held.rail = p_rail AND held.account_number = p_number
      ORDER BY held.id IS NOT DISTINCT FROM (
                   -- By its unique key: the index of an account's inflows would be read from end to end.
@@ -3155,14 +3192,14 @@ BEGIN
                                 destination_currency, rail, transaction_id, payer, payee_name, scheme, remittance,
                                 valued_at, name_check, destination_minor, fee_minor, vat_minor, credited_minor,
                                 fee_rule_id, rate, rate_source, rate_quoted_at, spread_minor, return_reference,
-                                return_asked_at, created_at, updated_at, merchant_reference, note, held_until)
+                                return_asked_at, created_at, updated_at, merchant_reference, note, held_for, held_until)
         VALUES (p_business_id, v_id, v_given.reference, v_given.account_id, v_given.status, v_given.reason,
                 v_given.source_currency, v_given.source_minor, v_given.destination_currency, v_given.rail,
                 v_given.transaction_id, v_given.payer, v_given.payee_name, v_given.scheme, v_given.remittance,
                 v_given.valued_at, v_given.name_check, v_given.destination_minor, v_given.fee_minor,
                 v_given.vat_minor, v_given.credited_minor, v_given.fee_rule_id, v_given.rate, v_given.rate_source,
                 v_given.rate_quoted_at, v_given.spread_minor, v_given.return_reference, v_given.return_asked_at,
-                p_now, p_now, v_given.merchant_reference, v_given.note, v_given.held_until)
+                p_now, p_now, v_given.merchant_reference, v_given.note, v_given.held_for, v_given.held_until)
             ON CONFLICT ON CONSTRAINT collection_one_per_transaction DO NOTHING
         RETURNING * INTO v_new;
     END IF;

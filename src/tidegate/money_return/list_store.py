@@ -20,11 +20,12 @@ class StuckReturn(NamedTuple):
 
 
 async def list_stuck(tx: Tx, *, before: datetime, limit: int) -> list[StuckReturn]:
-    """Failed, or without an end since long."""
+    """Failed, or without an end since before then, by the time of each merchant."""
     rows = await tx.fetch(
         """
         SELECT business_id, reference, rail, currency, amount_minor, status, failure, asked_at FROM money_return
-         WHERE status = 'failed' OR (next_try_at IS NOT NULL AND asked_at < $1) ORDER BY asked_at LIMIT $2
+         WHERE status = 'failed' OR (next_try_at IS NOT NULL AND is_due(business_id, asked_at, $1))
+         ORDER BY asked_at LIMIT $2
         """,
         before, limit,
     )  # fmt: skip

@@ -180,12 +180,10 @@ def _conversion(row: Row) -> SubjectConversion:
 async def find_rate(
     tx: Tx, business_id: str, base: Currency, quote: Currency, *, quoted_after: datetime
 ) -> Rate | None:
-    """The newest one, of the business or of all."""
+    """The newest one, of the business or of all, quoted by the time of the business."""
     row = await tx.fetchrow(
         """
-        SELECT * FROM exchange_rate
-         WHERE base = $2 AND quote = $3 AND business_id IN ($1, '000000000000000000000000') AND quoted_at >= $4
-         ORDER BY quoted_at DESC, id DESC LIMIT 1
+        SELECT * FROM rate_for($1, $2, $3) WHERE id IS NOT NULL AND quoted_at >= $4
         """,
         business_id, base, quote, quoted_after,
     )  # fmt: skip

@@ -9,6 +9,9 @@ from tidegate.infra.db import StaleChange, Tx, naming
 from tidegate.payment.model import Payment
 from tidegate.payment.row import payment_of
 
+# A rate that was set before them is old.
+MOVES_KEPT = 100
+
 
 async def list_ahead(tx: Tx) -> list[tuple[str, timedelta]]:
     """Businesses with a clock offset."""
@@ -20,14 +23,21 @@ async def advance(tx: Tx, business_id: str, by: timedelta, *, ahead_max: timedel
     """The new offset; None when it would exceed the limit."""
     if by > ahead_max:
         return None
+    # By itself: a statement that every node repeats says the same on each.
+    moved_at = await tx.fetchval("SELECT clock_timestamp()")
     ahead: timedelta | None = await tx.fetchval(
         """
-        INSERT INTO business_clock AS clock (business_id, ahead) VALUES ($1, $2)
+        INSERT INTO business_clock AS clock (business_id, ahead, moved_at, moved_to)
+        VALUES ($1, $2, ARRAY[$5::timestamptz], ARRAY[$2::interval])
             ON CONFLICT ON CONSTRAINT business_clock_pk DO UPDATE
-           SET ahead = clock.ahead + excluded.ahead WHERE clock.ahead + excluded.ahead <= $3
+           SET ahead = clock.ahead + excluded.ahead,
+               moved_at = (clock.moved_at || excluded.moved_at)[greatest(cardinality(clock.moved_at) + 2 - $4, 1):],
+               moved_to = (clock.moved_to || (clock.ahead + excluded.ahead))
+                          [greatest(cardinality(clock.moved_to) + 2 - $4, 1):]
+         WHERE clock.ahead + excluded.ahead <= $3
         RETURNING ahead
         """,
-        business_id, by, ahead_max,
+        business_id, by, ahead_max, MOVES_KEPT, moved_at,
     )  # fmt: skip
     return ahead
 

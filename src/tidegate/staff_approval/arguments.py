@@ -180,13 +180,12 @@ def roll_words(wanted: RollArguments) -> str:
 
 
 def rate_words(rate: RateArguments) -> str:
-    return f"Set the rate of {rate.base} in {rate.quote}, spread {percent_of(rate.spread_basis_points)}"
+    return f"Set the rate of {rate.base} in {rate.quote}"
 
 
 def import_words(wanted: ImportArguments) -> str:
-    """One spread for all of them."""
-    spread = wanted.rates[0].spread_basis_points if wanted.rates else 0
-    return f"Set the rates of a file, spread {percent_of(spread)}"
+    spreads = {one.spread_basis_points for one in wanted.rates}
+    return f"Set the rates of a file, spread {', '.join(map(percent_of, sorted(spreads)))}"
 
 
 def refund_words(wanted: OperatorRefund) -> str:

@@ -15,12 +15,19 @@ from tidegate.collection import review
 from tidegate.core.errors import Conflict, NotFound
 from tidegate.infra.db import Tx
 from tidegate.intake import suspense
+from tidegate.merchant import commands as merchants
 from tidegate.merchant import store as merchant_store
 from tidegate.refund import commands as refunds
 from tidegate.refund import model as refund_model
 from tidegate.refund.model import RefundRequest
 from tidegate.staff import commands as staff_commands
-from tidegate.staff_approval.arguments import AssignArguments, NoArguments, OperatorRefund, RollArguments
+from tidegate.staff_approval.arguments import (
+    AssignArguments,
+    NoArguments,
+    OperatorRefund,
+    RollArguments,
+    SettingArguments,
+)
 from tidegate.staff_approval.model import ProposalCheck
 
 
@@ -83,6 +90,10 @@ async def _account(look: ProposalCheck, action: AccountAction) -> None:
     if found is None:
         raise NotFound(f"there is no account {look.subject}")
     accounts.refuse_unless_allowed(found, action)
+
+
+async def settings(look: ProposalCheck, wanted: SettingArguments) -> None:
+    await merchants.refuse_needless(look.tx, look.business_id, wanted.changes)
 
 
 async def key(look: ProposalCheck, wanted: RollArguments) -> None:

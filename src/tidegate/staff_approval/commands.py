@@ -21,6 +21,7 @@ from tidegate.member.realm import CONSOLE
 from tidegate.staff_approval import store
 from tidegate.staff_approval.arguments import NoArguments
 from tidegate.staff_approval.model import ProposalCheck, StaffApprovalDeps, StaffCommandRun
+from tidegate.staff_approval.proposals import facts_to_keep
 from tidegate.staff_approval.table import STAFF_COMMANDS, business_for
 
 WHY_CHARS_MAX = 300
@@ -52,7 +53,7 @@ async def checked(deps: StaffApprovalDeps, proposal: Proposal) -> Proposal:
             await command.check(ProposalCheck(tx, deps, named), named.arguments)
         except NotFound as missing:
             raise Conflict(missing.message) from None
-    return named
+        return msgspec.structs.replace(named, facts=await facts_to_keep(deps, tx, named))
 
 
 async def propose(tx: Tx, proposal: Proposal, *, by: Actor, now: datetime) -> int:

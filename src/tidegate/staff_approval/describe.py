@@ -1,9 +1,12 @@
-"""What an approver reads about a proposal: its subject as it is now, and what would be booked or changed."""
+"""What an approver reads about a proposal: its subject as it is now, and what would be booked or changed.
+
+Of a proposal that was decided, what was read when it was made: `proposals.py`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal
+from datetime import timedelta
 from typing import Any
 
 from tidegate.account import question_store
@@ -12,6 +15,7 @@ from tidegate.bank_file import payout_store
 from tidegate.collection import review, review_store
 from tidegate.collection import store as collection_store
 from tidegate.collection.model import CollectionChange
+from tidegate.collection.rate import Rate
 from tidegate.core.errors import Refusal
 from tidegate.core.fee import FeeRule
 from tidegate.core.method import priced_in
@@ -39,9 +43,11 @@ from tidegate.staff_approval.arguments import (
     SettingArguments,
     StaffArguments,
     fee_words,
+    percent_of,
     shown,
 )
 from tidegate.staff_approval.model import ProposalFact, ProposalLook
+from tidegate.staff_approval.setting_words import SETTING_LABELS, setting_text
 from tidegate.staff_approval.subject_store import MovingMoney
 from tidegate.webhook import store as webhook_store
 
@@ -59,11 +65,12 @@ async def inflow(look: ProposalLook, _: NoArguments) -> list[ProposalFact]:
         return []
     facts = [
         ProposalFact("Amount", held.amount),
-        ProposalFact("Payer", held.payer.name or NONE),
-        ProposalFact("Name typed", held.name_check.typed or NONE),
-        ProposalFact("Account of", held.name_check.holder, page=f"/accounts/{held.account_id}"),
+        ProposalFact("Payer", held.payer.name or NONE, is_personal=True),
+        ProposalFact("Name typed", held.name_check.typed or NONE, is_personal=True),
+        ProposalFact("Account of", held.name_check.holder, page=f"/accounts/{held.account_id}", is_personal=True),
+        *(ProposalFact("Held because", reason.sentence) for reason in held.held_for),
     ]
-    if look.request.command != "inflow.credit" or not look.is_undecided:
+    if look.command != "inflow.credit":
         return facts
     now = look.deps.clock.now_of(look.business_id)
     change = await review.preview(look.tx, look.deps.payment, held, now=now)
@@ -78,14 +85,18 @@ async def suspense(look: ProposalLook, _: NoArguments) -> list[ProposalFact]:
     if receipt is not None:
         return [
             ProposalFact("Amount", receipt.amount),
-            ProposalFact("Payer", receipt.payer.get("name") or NONE),
-            ProposalFact("Narration", receipt.remittance or NONE),
+            ProposalFact("Payer", receipt.payer.get("name") or NONE, is_personal=True),
+            ProposalFact("Narration", receipt.remittance or NONE, is_personal=True),
         ]
     decided = await suspense_store.find_decision(look.tx, int(look.subject))
     if decided is None or decided.amount is None:
         return []
     transfer = await suspense_store.find_decided(look.tx, decided)
-    return [ProposalFact("Amount", decided.amount), ProposalFact("Payer", (transfer and transfer.payer) or NONE)]
+    return [
+        ProposalFact("Amount", decided.amount),
+        ProposalFact("Payer", (transfer and transfer.payer) or NONE, is_personal=True),
+        ProposalFact("Narration", (transfer and transfer.narration) or NONE, is_personal=True),
+    ]
 
 
 async def assignment(look: ProposalLook, to: AssignArguments) -> list[ProposalFact]:
@@ -95,7 +106,9 @@ async def assignment(look: ProposalLook, to: AssignArguments) -> list[ProposalFa
     if to.payment is None:
         account = await account_store.find(look.tx, to.business_id, to.account_id or "")
         return (
-            [*facts, ProposalFact("Account of", account.holder, page=f"/accounts/{account.id}")] if account else facts
+            [*facts, ProposalFact("Account of", account.holder, page=f"/accounts/{account.id}", is_personal=True)]
+            if account
+            else facts
         )
     payment = await subject_store.find_payment(look.tx, to.business_id, to.payment)
     if payment is None:
@@ -106,21 +119,20 @@ async def assignment(look: ProposalLook, to: AssignArguments) -> list[ProposalFa
 
 async def refund(look: ProposalLook, wanted: OperatorRefund) -> list[ProposalFact]:
     lasts, now = look.deps.payment.inflow_terms.rate_lasts, look.deps.clock.now_of(look.business_id)
+    payer = await subject_store.find_payer(look.tx, look.business_id, look.subject)
+    of_payer = ProposalFact("Payer", payer or NONE, is_personal=True)
     try:
         subject = await refunds.look_at(look.tx, look.business_id, look.subject, rate_lasts=lasts, now=now)
         of = ProposalFact("Of", subject.merchant_reference or subject.reference)
         asked = RefundRequest(reference=look.subject, amount=wanted.amount).amount_in(subject.received.currency)
         reason = [ProposalFact("Reason, the customer reads it", wanted.reason)] if wanted.reason else []
-        if not look.is_undecided:
-            return [of, *([ProposalFact("Amount", asked)] if asked else []), *reason]
         amount = refund_model.amount_of(subject, asked)
         exchange = refund_model.exchange_of(subject, amount, wanted.rate)
     except Refusal as impossible:
-        return [ProposalFact("Cannot be refunded", impossible.message)]
-    payer = await subject_store.find_payer(look.tx, look.business_id, look.subject)
+        return [of_payer, ProposalFact("Cannot be refunded", impossible.message)]
     facts = [
         of,
-        ProposalFact("Payer", payer or NONE),
+        of_payer,
         ProposalFact("Received", subject.received),
         ProposalFact("Amount", amount),
     ]
@@ -152,7 +164,7 @@ def _moving(found: MovingMoney | None) -> list[ProposalFact]:
         return []
     return [
         ProposalFact("Amount", found.amount),
-        ProposalFact("Payer", found.payer or NONE),
+        ProposalFact("Payer", found.payer or NONE, is_personal=True),
         ProposalFact("Of", found.of or NONE),
         ProposalFact("Rail", found.rail),
     ]
@@ -162,7 +174,10 @@ async def payout(look: ProposalLook, _: PayoutArguments) -> list[ProposalFact]:
     found = await payout_store.find(look.tx, look.business_id, look.subject)
     if found is None:
         return []
-    return [ProposalFact("Payee", found.payee_name or NONE), ProposalFact("Text", found.remittance)]
+    return [
+        ProposalFact("Payee", found.payee_name or NONE, is_personal=True),
+        ProposalFact("Text", found.remittance, is_personal=True),
+    ]
 
 
 async def bank_entry(look: ProposalLook, _: Any) -> list[ProposalFact]:
@@ -174,7 +189,7 @@ async def bank_entry(look: ProposalLook, _: Any) -> list[ProposalFact]:
     facts = [ProposalFact("Amount", f"{entry.currency} {entry.amount:,f}"), ProposalFact("Account", entry.account)]
     return [
         *facts,
-        ProposalFact("Payer" if entry.is_credit else "Payee", entry.counterparty.name or NONE),
+        ProposalFact("Payer" if entry.is_credit else "Payee", entry.counterparty.name or NONE, is_personal=True),
         *([ProposalFact("Why it waits", note)] if note else []),
     ]
 
@@ -187,30 +202,47 @@ async def pause(look: ProposalLook, _: NoArguments) -> list[ProposalFact]:
 async def rate(look: ProposalLook, wanted: RateArguments) -> list[ProposalFact]:
     """An old quote is used only while there is no newer one."""
     quoted = f"{wanted.quoted_at:%-d %b %Y, %H:%M} UTC" if wanted.quoted_at else "when it was proposed"
-    return [*await _rates(look, [wanted]), ProposalFact("Quoted", quoted)]
-
-
-async def rates(look: ProposalLook, wanted: ImportArguments) -> list[ProposalFact]:
-    days = sorted({one.quoted_at.date() for one in wanted.rates if one.quoted_at})
+    used = (await _used_rates(look)).get((wanted.base, wanted.quote))
+    spread = percent_of(wanted.spread_basis_points)
     return [
-        ProposalFact("Day of the file", ", ".join(f"{day:%-d %b %Y}" for day in days)),
-        *await _rates(look, wanted.rates),
+        _rate(wanted, used),
+        ProposalFact("Spread", spread, before=percent_of(used.spread_basis_points) if used else None),
+        ProposalFact("Quoted", quoted),
+        *_too_old(look, [wanted]),
     ]
 
 
-async def _rates(look: ProposalLook, wanted: Sequence[RateArguments]) -> list[ProposalFact]:
-    """Each with the difference from the rate that is used now."""
-    used: dict[tuple[Currency, Currency], Decimal] = {}
-    if look.is_undecided:
-        used = {(one.base, one.quote): one.rate for one in await review_store.list_rates(look.tx, look.business_id)}
-    return [_rate(one, used.get((one.base, one.quote))) for one in wanted]
+async def rates(look: ProposalLook, wanted: ImportArguments) -> list[ProposalFact]:
+    used = await _used_rates(look)
+    days = sorted({one.quoted_at.date() for one in wanted.rates if one.quoted_at})
+    return [
+        ProposalFact("Day of the file", ", ".join(f"{day:%-d %b %Y}" for day in days)),
+        *(_rate(one, used.get((one.base, one.quote))) for one in wanted.rates),
+        *_too_old(look, wanted.rates),
+    ]
 
 
-def _rate(wanted: RateArguments, used: Decimal | None) -> ProposalFact:
+async def _used_rates(look: ProposalLook) -> dict[tuple[Currency, Currency], Rate]:
+    return {(one.base, one.quote): one for one in await review_store.list_rates(look.tx, look.business_id)}
+
+
+def _rate(wanted: RateArguments, used: Rate | None) -> ProposalFact:
+    """With the difference from the rate that is used now."""
     label = f"1 {wanted.base} in {wanted.quote}"
     if used is None:
         return ProposalFact(label, f"{wanted.rate:f}")
-    return ProposalFact(label, f"{wanted.rate:f} ({(wanted.rate / used - 1) * 100:+.2f} %)", before=f"{used:f}")
+    off = (wanted.rate / used.rate - 1) * 100
+    return ProposalFact(label, f"{wanted.rate:f} ({off:+.2f} %)", before=f"{used.rate:f}")
+
+
+def _too_old(look: ProposalLook, wanted: Sequence[RateArguments]) -> list[ProposalFact]:
+    """By the real time, as all rates of the operator."""
+    lasts = look.deps.payment.inflow_terms.rate_lasts
+    oldest = min(one.quoted_at or look.asked_at for one in wanted)
+    if look.deps.clock.now() - oldest <= lasts:
+        return []
+    minutes = lasts // timedelta(minutes=1)
+    return [ProposalFact("Too old", f"a rate is used for {minutes} minutes after its quote; propose a newer one")]
 
 
 async def account_approval(look: ProposalLook, wanted: ApprovalArguments) -> list[ProposalFact]:
@@ -223,7 +255,7 @@ async def account(look: ProposalLook, _: Any) -> list[ProposalFact]:
     if found is None:
         return []
     return [
-        ProposalFact("Holder", found.holder),
+        ProposalFact("Holder", found.holder, is_personal=True),
         ProposalFact("Kind", f"{found.account_type.value}, {found.currency} settled in {found.settlement_currency}"),
         ProposalFact("Now", "suspended" if found.is_suspended else found.status.value),
         *(
@@ -240,12 +272,11 @@ async def settings(look: ProposalLook, wanted: SettingArguments) -> list[Proposa
         return []
     facts = [
         ProposalFact(
-            name.replace("_", " ").capitalize(), shown(value),
-            before=shown(getattr(business, name)) if look.is_undecided else None,
+            SETTING_LABELS[name], setting_text(name, value), before=setting_text(name, getattr(business, name))
         )
         for name, value in wanted.changes.items()
-    ]  # fmt: skip
-    suspended = business.suspended_for if look.is_undecided and wanted.status else None
+    ]
+    suspended = business.suspended_for if wanted.status else None
     return [*facts, ProposalFact("Suspended because", suspended)] if suspended else facts
 
 
@@ -253,9 +284,7 @@ async def price(look: ProposalLook, wanted: PriceArguments) -> list[ProposalFact
     business = await merchant_store.find_business(look.tx, look.business_id)
     before = business.fee_rule_for(wanted.currency, priced_in(wanted.method)) if business else None
     label = f"{wanted.method} in {wanted.currency}"
-    return [
-        ProposalFact(label, _fee(wanted, wanted.currency), _fee(before, wanted.currency) if look.is_undecided else None)
-    ]
+    return [ProposalFact(label, _fee(wanted, wanted.currency), _fee(before, wanted.currency))]
 
 
 def _fee(rule: FeeRule | PriceArguments | None, currency: Currency) -> str:
@@ -275,7 +304,7 @@ async def new_endpoint(_look: ProposalLook, wanted: EndpointArguments) -> list[P
 
 async def endpoint(look: ProposalLook, wanted: EndpointChanges) -> list[ProposalFact]:
     found = await webhook_store.find(look.tx, look.business_id, look.subject)
-    if found is None or not look.is_undecided:
+    if found is None:
         return [ProposalFact(name.capitalize(), shown(value)) for name, value in wanted.changes.items()]
     address = [] if wanted.url else [ProposalFact("Address", found.url)]
     return address + [
@@ -303,7 +332,7 @@ async def person(look: ProposalLook, _: NoArguments) -> list[ProposalFact]:
 
 
 async def new_staff(look: ProposalLook, wanted: StaffArguments) -> list[ProposalFact]:
-    known = await staff_store.find_by_email(look.tx, look.subject) if look.is_undecided else None
+    known = await staff_store.find_by_email(look.tx, look.subject)
     return [
         ProposalFact("Address", look.subject),
         ProposalFact("Role", wanted.role.value, before=known.role.value if known else None),

@@ -69,6 +69,8 @@ class ProposalFact(msgspec.Struct, frozen=True):
     before: str | Money | None = None
     # Of what it names, below the console.
     page: str | None = None
+    # Of a payer, who can have it erased: never kept with a proposal.
+    is_personal: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,20 +79,10 @@ class ProposalLook:
 
     tx: Tx
     deps: StaffApprovalDeps
-    request: ApprovalRequest
-
-    @property
-    def business_id(self) -> str:
-        return self.request.business_id
-
-    @property
-    def subject(self) -> str:
-        return self.request.subject
-
-    @property
-    def is_undecided(self) -> bool:
-        """What it would do can be read only until it is decided."""
-        return self.request.status == "open"
+    command: str
+    business_id: str
+    subject: str
+    asked_at: datetime
 
 
 @dataclass(frozen=True)

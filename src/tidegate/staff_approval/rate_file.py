@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import IO
 
-from tidegate.collection import rate_wire
+import msgspec
+
+from tidegate.collection import rate_wire, set_rate
 from tidegate.collection.rate import Rate
+from tidegate.infra.db import Database
 from tidegate.infra.http.read import read
 from tidegate.infra.timestamp import to_iso
 from tidegate.rail.bankfiles.ecb import ReferenceRate, rates_in
@@ -19,6 +23,12 @@ SOURCE = "ecb"
 def arguments_in(file: IO[bytes], *, spread_percent: Decimal | str | None, now: datetime) -> ImportArguments:
     """Raises FileRefused, and Invalid by the rules of any other rate: one of tomorrow is refused."""
     return ImportArguments(rates=[arguments_of(_checked(one, spread_percent, now)) for one in rates_in(file)])
+
+
+async def with_last_spreads(db: Database, rates: Sequence[RateArguments]) -> list[RateArguments]:
+    """Each with the spread of the last rate of its pair; 0 where there is none."""
+    last = {(one.base, one.quote): one.spread_basis_points for one in await set_rate.list_rates(db)}
+    return [msgspec.structs.replace(one, spread_basis_points=last.get((one.base, one.quote), 0)) for one in rates]
 
 
 def arguments_of(rate: Rate) -> RateArguments:

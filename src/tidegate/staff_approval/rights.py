@@ -39,6 +39,8 @@ async def reinstate_account(run: StaffCommandRun, _: NoArguments) -> object:
 
 
 async def change_settings(run: StaffCommandRun, wanted: SettingArguments) -> object:
+    async with run.deps.db.connection() as tx:
+        await merchants.refuse_needless(tx, run.business_id, wanted.changes)
     return await merchants.change(run.deps.db, run.business_id, wanted.changes, **run.common)
 
 

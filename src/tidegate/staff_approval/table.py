@@ -145,6 +145,7 @@ STAFF_COMMANDS: dict[str, StaffCommand] = {
     "merchant.settings": StaffCommand(
         arguments.SettingArguments, store.version_of_business, rights.change_settings, arguments.setting_words,
         describe.settings, _merchant_page,
+        check=check.settings,
     ),
     "merchant.price": StaffCommand(
         arguments.PriceArguments, store.version_of_business, rights.set_price, lambda _: "Change a merchant's price",

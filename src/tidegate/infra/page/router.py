@@ -10,7 +10,7 @@ import msgspec
 from markupsafe import Markup
 from starlette.types import Receive, Scope
 
-from tidegate.core.errors import MethodNotAllowed, NotFound, RateLimited, Refusal
+from tidegate.core.errors import BodyTooLarge, MethodNotAllowed, NotFound, RateLimited, Refusal
 from tidegate.infra.http.client import client_of
 from tidegate.infra.http.cookie import cookies_of
 from tidegate.infra.http.csp_reports import REPORTS_PATH
@@ -58,8 +58,9 @@ class PageRoute:
     handler: PageHandler
     # Checked before a form is read.
     limit: Limit | None = None
-    # Of a form with a file: how many bytes the whole form may have.
+    # Of a form with a file: how many bytes the whole form may have, and what answers one that has more.
     upload_bytes_max: int | None = None
+    too_large: Callable[[PageRequest], Awaitable[Html]] | None = None
 
 
 _PLAIN = Markup(
@@ -136,6 +137,12 @@ class _PageEndpoint:
             if request.method == "POST":
                 request = msgspec.structs.replace(request, form=await _form_of(page, request, scope, receive))
             return await page.handler(request)
+        except BodyTooLarge as refusal:
+            if page.too_large is None:
+                raise
+            html = await page.too_large(request)
+            closing = headers_of(refusal, STATUS_OF[BodyTooLarge])
+            return Html(html.body, html.status, [*html.headers, *closing], html.cookies)
         except RateLimited as refusal:
             if self._router.render_slowed is None:
                 raise

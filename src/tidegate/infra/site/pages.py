@@ -67,8 +67,11 @@ class SitePages:
         operator_contact: str = "",
         packages: Sequence[str] = (),
         suggest: Suggest = lambda _: None,
+        for_people: tuple[str, ...] = (),
     ) -> None:
+        """Below the paths `for_people` every error is a page, whatever the client says that it wants."""
         self.site = site
+        self._for_people = for_people
         self.has_docs = has_docs
         self._suggest = suggest
         self._files = static.load(_PACKAGE, "static", under=STATIC_PATH, site=site)
@@ -109,7 +112,7 @@ class SitePages:
     async def answer_page(self, refusal: Refusal, status: int, scope: Scope, reply: Reply) -> bool:
         """For the application: a page instead of an error in JSON, where the client wants one."""
         headers = Headers(scope["headers"])
-        if not wants_page(headers):
+        if not (wants_page(headers) or scope["path"].startswith(self._for_people)):
             return False
         html = self._error(refusal, status, scope["tidegate.request_id"], self._suggest(scope["path"]))
         answer = encode_page(
