@@ -422,6 +422,7 @@ async def test_an_erased_payer_is_told_of_no_refund(new_checkout: MakeCheckout, 
     assert await mails(admin) == 0
 
 
+@pytest.mark.one_server("pg_locks has those of one node")
 async def test_erasing_waits_for_a_refund_that_is_being_told(
     new_checkout: MakeCheckout, runtime: Runtime, server: MailServer, admin: Any
 ) -> None:

@@ -220,7 +220,7 @@ async def test_what_landed_while_nothing_can_be_written_is_written_later(
 
     async def lock_everything(exchange: Exchange) -> None:
         await holding.start()
-        await holder.execute("SELECT FROM endpoint_state FOR UPDATE")
+        await holder.execute("SELECT FROM endpoint_state WHERE business_id = $1 FOR UPDATE", world.business_id)
         await OK(exchange)
 
     await world.endpoint(receiver.url(), rate_per_second=1_000)

@@ -83,12 +83,9 @@ async def list_businesses_without_key(tx: Tx, now: datetime) -> list[str]:
 
 async def list_businesses_with_wrong_cards(tx: Tx) -> list[str]:
     """Whether a business takes cards is kept with it, so that no payment looks for a pause."""
-    rows = await tx.fetch(
-        """
-        SELECT id FROM business
-         WHERE takes_cards = EXISTS (SELECT FROM card_pause WHERE business_id = business.id AND lifted_at IS NULL)
-         LIMIT $1
-        """,
-        FINDINGS_MAX,
-    )
-    return [row["id"] for row in rows]
+    # Two statements: on a cluster the pauses are spread over the nodes, and businesses are on each.
+    paused = {
+        row["business_id"] for row in await tx.fetch("SELECT business_id FROM card_pause WHERE lifted_at IS NULL")
+    }
+    without = {row["id"] for row in await tx.fetch("SELECT id FROM business WHERE NOT takes_cards")}
+    return sorted(paused ^ without)[:FINDINGS_MAX]
