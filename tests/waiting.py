@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 # Nothing takes so long, on however busy a machine.
 LONGEST = 300
-# Sessions that stand before a lock of another transaction.
-_WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+# Sessions that stand before a lock of another transaction; on a cluster, on whichever node it is.
+_SESSIONS = "citus_stat_activity" if os.environ.get("TIDEGATE_TEST_CLUSTER") else "pg_stat_activity"
+_WAITING = f"SELECT count(*) FROM {_SESSIONS} WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
 
 async def until_waiting(admin: Any, count: int = 1, *, unless: asyncio.Task[Any] | None = None) -> None:

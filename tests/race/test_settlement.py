@@ -109,7 +109,8 @@ async def expire_and_settle(runtime: Runtime, admin: Any, account: str, *, is_mo
     ]
     # The row is held until both stand before it, in the order in which they came.
     async with runtime.db.transaction() as tx:
-        await tx.execute("SELECT FROM payment FOR NO KEY UPDATE")
+        business_id = await tx.fetchval("SELECT business_id FROM payment")
+        await tx.execute("SELECT FROM payment WHERE business_id = $1 FOR NO KEY UPDATE", business_id)
         running = []
         for count, work in enumerate(works if is_money_first else reversed(works), start=1):
             running.append(asyncio.create_task(work()))
@@ -218,8 +219,9 @@ async def test_a_change_under_a_lease_that_was_lost_since_it_was_decided_writes_
 async def claim(runtime: Runtime, kind: WorkKind, token: str, now: datetime) -> Lease:
     """The only row that is due."""
     async with runtime.db.connection() as tx:
-        due = await kind.list_due(tx, now, limit=10)
-        [lease] = await lease_store.claim(tx, kind.name, due, token=token, now=now, lease_until=now + LEASE)
+        [due] = await kind.list_due(tx, now, limit=10)
+        lease = await lease_store.claim_one(tx, kind.name, due, token=token, now=now, lease_until=now + LEASE)
+    assert lease is not None
     return lease
 
 

@@ -118,7 +118,7 @@ async def test_a_lost_listener_listens_again(
         await eventually(lambda: _is_listening(admin, find))
         listeners = await admin.fetch(find)
         for row in listeners:  # An earlier one may still be on its way out.
-            await admin.execute("SELECT pg_terminate_backend($1)", row["pid"])
+            await admin.execute("SELECT pg_terminate_backend($1::integer)", row["pid"])
         assert listeners
         await world.event()
         await receiver.got(2)  # Whoever listens again looks first: there may have been news meanwhile.
