@@ -14,6 +14,8 @@ final class TidegateError extends RuntimeException
         public readonly array $errors = [],
         public readonly mixed $data = null,
         public readonly string $requestId = '',
+        /** Seconds to wait before it is sent again. */
+        public readonly ?int $retryAfter = null,
     ) {
         parent::__construct($message);
     }
@@ -75,8 +77,8 @@ final class Tidegate
     /** The bytes of an answer that is also offered as text/csv or application/pdf. */
     public function file(string $path, string $mediaType): string
     {
-        [$status, $text] = $this->send('GET', $path, [...$this->headers(), "Accept: $mediaType"]);
-        return $status < 300 ? $text : self::data($status, $text);
+        [$head, $text] = $this->send('GET', $path, [...$this->headers(), "Accept: $mediaType"]);
+        return self::status($head) < 300 ? $text : self::data($head, $text);
     }
 
     private function call(string $method, string $path, ?array $body = null, ?string $idempotencyKey = null): mixed
@@ -100,7 +102,7 @@ final class Tidegate
         return array_map(fn ($name, $value) => "$name: $value", array_keys(array_filter($given)), array_filter($given));
     }
 
-    /** @return array{int, string} Status and body. */
+    /** @return array{list<string>, string} The lines of the head, and the body. */
     private function send(string $method, string $path, array $headers, string $body = ''): array
     {
         if (!str_starts_with($path, '/') || preg_grep('/[\r\n]/', $headers)) {
@@ -108,20 +110,70 @@ final class Tidegate
         }
         $http = ['method' => $method, 'header' => $headers, 'content' => $body, 'timeout' => $this->timeoutS];
         $http += ['ignore_errors' => true, 'follow_location' => 0, 'protocol_version' => 1.1];
-        $text = @file_get_contents($this->baseUrl . $path, false, stream_context_create(['http' => $http]));
-        if ($text === false) {
+        $deadline = microtime(true) + $this->timeoutS;
+        $stream = @fopen($this->baseUrl . $path, 'r', false, stream_context_create(['http' => $http]));
+        if ($stream === false) {
             throw new RuntimeException("no answer from $this->baseUrl: " . (error_get_last()['message'] ?? ''));
         }
-        foreach ($http_response_header as $line) {
-            if (stripos($line, 'content-length:') === 0 && strlen($text) < (int) substr($line, 15)) {
-                throw new RuntimeException("the answer from $this->baseUrl was cut off");
-            }
+        $text = $this->body($stream, $deadline);
+        $length = self::header($http_response_header, 'content-length');
+        if ($length !== null && strlen($text) < (int) $length) {
+            throw new RuntimeException("the answer from $this->baseUrl was cut off");
         }
-        return [(int) explode(' ', $http_response_header[0])[1], $text];
+        return [$http_response_header, $text];
     }
 
-    private static function data(int $status, string $text): mixed
+    /** PHP limits each read: an answer of many small parts would last as long as they come. */
+    private function body($stream, float $deadline): string
     {
+        $text = '';
+        while (!feof($stream)) {
+            $leftS = $deadline - microtime(true);
+            if ($leftS > 0) {
+                stream_set_timeout($stream, (int) $leftS, (int) (fmod($leftS, 1) * 1e6) + 1);
+                $text .= fread($stream, 65536);
+            }
+            if ($leftS <= 0 || stream_get_meta_data($stream)['timed_out']) {
+                throw new RuntimeException("no whole answer from $this->baseUrl in $this->timeoutS s");
+            }
+        }
+        return $text;
+    }
+
+    /** @param list<string> $head */
+    private static function status(array $head): int
+    {
+        return (int) explode(' ', $head[0])[1];
+    }
+
+    /** @param list<string> $head */
+    private static function header(array $head, string $name): ?string
+    {
+        foreach ($head as $line) {
+            if (stripos($line, "$name:") === 0) {
+                return trim(substr($line, strlen($name) + 1));
+            }
+        }
+        return null;
+    }
+
+    /** Whole seconds from now, whether they are said as such or as a date. */
+    private static function retryAfter(array $head): ?int
+    {
+        $said = self::header($head, 'retry-after') ?? '';
+        if (preg_match('/^[0-9]{1,9}$/D', $said)) {
+            return (int) $said;
+        }
+        $at = str_ends_with($said, ' GMT') ? strtotime($said) : false;
+        // By the clock that the date is of, where the answer shows it.
+        $now = strtotime(self::header($head, 'date') ?? '') ?: time();
+        return $at === false ? null : max(0, $at - $now);
+    }
+
+    /** @param list<string> $head */
+    private static function data(array $head, string $text): mixed
+    {
+        $status = self::status($head);
         $said = json_decode($text, true);
         if ($status < 300) {
             if ($text !== '' && !is_array($said)) {
@@ -129,13 +181,16 @@ final class Tidegate
             }
             return $said['data'] ?? null;
         }
+        $location = self::header($head, 'location');
+        $moved = $location === null ? '' : " and names another address, $location: TIDEGATE_URL is wrong";
         throw new TidegateError(
             $status,
             $said['errorType'] ?? '',
-            $said['message'] ?? "status $status",
+            $said['message'] ?? "the server answered $status$moved",
             $said['errors'] ?? [],
             $said['data'] ?? null,
             $said['requestId'] ?? '',
+            self::retryAfter($head),
         );
     }
 

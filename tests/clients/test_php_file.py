@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from build import Shop, order
+from clients.canned_server import SLOW, Canned, answering
 
 FILE = Path(__file__).parents[2] / "clients" / "php" / "tidegate.php"
 PROGRAM = """<?php
@@ -59,6 +60,51 @@ async def test_refusals_are_errors_and_keys_stay_hidden(shop: Shop, base_url: st
     assert said["refused"][0] == "a live key is sent over https only"
     assert said["refused"][1].startswith("no answer from http://127.0.0.1:1")
     assert said["refused"][2] == "the secret key is empty"
+
+
+REFUSED = """require getenv('FILE');
+try {
+    (new Tidegate('sk_test_x', baseUrl: getenv('ADDRESS'), timeoutS: 2))->get('/wallets');
+} catch (TidegateError $error) {
+    echo json_encode([$error->status, $error->retryAfter, $error->getMessage()]);
+} catch (RuntimeException $error) {
+    echo $error->getMessage();
+}"""
+
+
+async def said_about(answer: Canned) -> str:
+    if shutil.which("php") is None:
+        pytest.skip("there is no php here")
+    async with answering(answer) as server:
+        done = await asyncio.to_thread(
+            subprocess.run, ["php", "-r", REFUSED], capture_output=True, text=True, check=False,
+            env={"FILE": str(FILE), "ADDRESS": server.url, "PATH": os.environ["PATH"]},
+        )  # fmt: skip
+    return done.stdout.replace(server.url, "ADDRESS")
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "7"}, 7),
+        ({"retry-after": "Wed, 18 Nov 2026 12:00:30 GMT", "date": "Wed, 18 Nov 2026 12:00:00 GMT"}, 30),
+        ({"retry-after": "soon"}, None),
+        ({}, None),
+    ],
+)
+async def test_a_refusal_says_how_long_to_wait(headers: dict[str, str], seconds: int | None) -> None:
+    assert json.loads(await said_about(Canned(429, headers)))[:2] == [429, seconds]
+
+
+async def test_a_redirect_says_where_to() -> None:
+    said = json.loads(await said_about(Canned(301, {"location": "https://api.example.com/"})))
+    assert said[2] == (
+        "the server answered 301 and names another address, https://api.example.com/: TIDEGATE_URL is wrong"
+    )
+
+
+async def test_a_request_ends_in_time_however_slowly_its_answer_comes() -> None:
+    assert await said_about(SLOW) == "no whole answer from ADDRESS in 2 s"
 
 
 READS = """require getenv('FILE');

@@ -112,14 +112,34 @@ MISTAKEN_HEAD = (
     'ADA = {"name": "Ada", "email": "a@example.com"}',
 )
 
+# What frameworks give as headers.
+HANDLERS = """
+from http.server import BaseHTTPRequestHandler
+from typing import Mapping
+
+from tidegate_client import webhooks
+
+
+class Receiver(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"]))
+        print(webhooks.verify(body, self.headers, "").id)
+
+
+def receive(body: bytes, headers: Mapping[str, str]) -> str:
+    return webhooks.verify(body, headers, "").id
+"""
+
 
 def test_the_readme_fits_the_types_and_mistakes_do_not(wheel: Path, tmp_path: Path) -> None:
     """With a public checker, at its strictest, on the wheel as it is installed."""
     zipfile.ZipFile(wheel).extractall(tmp_path / "lib")
     (tmp_path / "readme.py").write_text("\n".join(_BLOCK.findall((CLIENT / "README.md").read_text())))
+    (tmp_path / "handlers.py").write_text(HANDLERS)
     (tmp_path / "mistakes.py").write_text("\n".join([*MISTAKEN_HEAD, *MISTAKES]))
+    checker = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--no-color-output"]
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--no-color-output", "readme.py", "mistakes.py"],
+        [*checker, "readme.py", "handlers.py", "mistakes.py"],
         cwd=tmp_path, check=False, capture_output=True, text=True, timeout=300,
         env={**os.environ, "MYPYPATH": "lib"},
     )  # fmt: skip

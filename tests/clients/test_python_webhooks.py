@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from email.message import Message
 
 import msgspec
 import pytest
@@ -72,3 +73,23 @@ def test_text_instead_of_bytes_is_a_mistake() -> None:
         webhooks.verify(BODY.decode(), signed(BODY), SECRET)  # type: ignore[arg-type]
     with pytest.raises(tg.ConfigurationError, match="whsec_"):
         webhooks.verify(BODY, signed(BODY), "secret")
+
+
+def test_headers_that_are_not_text_fit_no_signature() -> None:
+    """A framework may pass on bytes that it could not decode as halves of characters."""
+    for name in ("webhook-id", "webhook-signature"):
+        headers = signed(BODY)
+        for odd in ("\udcff", "\ud800", "é"):
+            assert reason(BODY, {**headers, name: headers[name] + odd}) == "wrong_signature"
+
+
+def test_white_space_around_a_secret_is_no_part_of_it() -> None:
+    for secret in (f" {SECRET}", f"{SECRET}\r\n"):
+        assert webhooks.verify(BODY, signed(BODY), secret).id == "evt_1"
+
+
+def test_headers_of_the_standard_librarys_server() -> None:
+    message = Message()
+    for name, value in signed(BODY).items():
+        message[name.title()] = value
+    assert webhooks.verify(BODY, message, SECRET).id == "evt_1"

@@ -208,6 +208,7 @@ console.log((await Promise.all(none)).join(" "));
     ]
 
 
+PAGE = node.CLIENT.parents[1] / "src" / "tidegate" / "docs" / "pages" / "libraries" / "typescript.md"
 EXAMINE = Path(__file__).with_name("examine_types.mjs")
 COMPILER = ("typescript", "@types", "undici-types")
 
@@ -242,11 +243,14 @@ MISTAKEN_HEAD = [
 def programs() -> dict[str, str]:
     readme = _BLOCK.findall((node.CLIENT / "README.md").read_text())
     assert len(readme) == 3
+    page = _BLOCK.findall(PAGE.read_text())
+    assert len(page) == 1
     events = [
         f"const event{number}: tg.Event = {encode(event.example).decode()};" for number, event in enumerate(EVENTS)
     ]
     return {
         "readme.ts": "\n".join(readme),
+        "page.ts": "\n".join(page),
         "events.ts": "\n".join(['import type * as tg from "tidegate-client";', *events, "export {};"]),
         "mistakes.ts": "\n".join([*MISTAKEN_HEAD, *MISTAKES, "export { customer };"]),
     }
@@ -277,7 +281,7 @@ def complaints(compiler: Path) -> dict[str, dict[int, str]]:
     return found
 
 
-def test_the_readme_and_every_example_of_an_event_fit_the_types(complaints: dict[str, dict[int, str]]) -> None:
+def test_the_samples_and_every_example_of_an_event_fit_the_types(complaints: dict[str, dict[int, str]]) -> None:
     """And the types fit each other."""
     assert {name: lines for name, lines in complaints.items() if name != "mistakes.ts"} == {}
 

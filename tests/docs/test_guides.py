@@ -52,8 +52,8 @@ COMMANDS = {
     "php": ("php", "php"),
 }
 _TAG = "<?php\n"
-# Blocks of these are tried by a test of their own, below.
-OTHERS = {"console", "html", "json"}
+# Blocks of these are tried by a test of their own: below, and TypeScript with its client.
+OTHERS = {"console", "html", "json", "ts"}
 # Blocks that are not run here, and why.
 NOT_RUN = {
     ("libraries/other-languages", "console"): "downloads a generator and needs Java: `make client-check` runs the same",

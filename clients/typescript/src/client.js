@@ -6,9 +6,11 @@ import { verify } from "./webhooks.js";
 
 export const VERSION = "0.1.0";
 const RETRY_AFTER_MAX_S = 60;
+const TIMEOUT_MAX_MS = 86_400_000;
 const TEMPORARY = new Set([408, 429, 500, 502, 503, 504]);
 // The connection was not made, so nothing was begun.
 const NOT_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "UND_ERR_CONNECT_TIMEOUT"]);
+const HTTP_DATE = /^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT$/;
 const KEYS = {
   "api-key": ["secretKey", "TIDEGATE_SECRET_KEY"],
   "x-pub-key": ["publicKey", "TIDEGATE_PUBLIC_KEY"],
@@ -28,7 +30,7 @@ export class Tidegate {
     };
     this.#fetch = fetch ?? globalThis.fetch;
     this.baseUrl = checkedUrl(baseUrl ?? env.TIDEGATE_URL, this.#keys["api-key"]);
-    this.timeoutMs = timeoutMs;
+    this.timeoutMs = checkedTimeout(timeoutMs);
     this.maxRetries = maxRetries;
     for (const [name, operation] of Object.entries(OPERATIONS)) this.#attach(name.split("."), operation);
     this.webhooks.verify = verify;
@@ -54,14 +56,16 @@ export class Tidegate {
     }
     const body = operation.takes === "body" ? JSON.stringify(params) : undefined;
     if (body !== undefined) headers["content-type"] = "application/json";
-    const timeoutMs = options.timeoutMs ?? this.timeoutMs;
+    const timeoutMs = checkedTimeout(options.timeoutMs ?? this.timeoutMs);
     const tries = 1 + (options.maxRetries ?? this.maxRetries);
+    // A browser's fetch refuses to be called as a method of something else.
+    const fetch = this.#fetch;
     for (let number = 1; ; number += 1) {
       const last = number >= tries;
       let answer;
       try {
         const signal = AbortSignal.timeout(timeoutMs);
-        answer = await this.#fetch(url, { method: operation.method, headers, body, signal, redirect: "manual" });
+        answer = await fetch(url, { method: operation.method, headers, body, signal, redirect: "manual" });
         const content = operation.media ? await answer.arrayBuffer() : await answer.text();
         if (answer.ok) return result(operation, content, answer);
         const refusal = refusalOf(answer, content);
@@ -70,7 +74,9 @@ export class Tidegate {
         await pause(number, refusal.retryAfter);
       } catch (fault) {
         if (fault instanceof APIError) throw fault;
-        if (last || !(operation.retry !== "never" || NOT_SENT.has(fault?.cause?.code))) throw faultOf(operation, fault, timeoutMs);
+        if (last || !(operation.retry !== "never" || NOT_SENT.has(fault?.cause?.code))) {
+          throw faultOf(`${operation.method} ${this.baseUrl}${operation.url}`, fault, timeoutMs);
+        }
         await pause(number);
       }
     }
@@ -79,13 +85,15 @@ export class Tidegate {
   async #headers(operation, options) {
     const needsBusiness = operation.hasBusiness || operation.headers.includes("x-business-id");
     if (needsBusiness && !this.#keys["x-business-id"]) this.#keys["x-business-id"] = (await this.merchant.me()).id;
-    const headers = { accept: operation.media ?? "application/json", "user-agent": `tidegate-client-node/${VERSION}` };
+    const headers = { accept: operation.media ?? "application/json" };
+    // A browser has a name of its own, and would first ask whether another origin takes ours.
+    if (!isBrowser()) headers["user-agent"] = `tidegate-client-node/${VERSION}`;
     for (const name of operation.headers) {
       const [option, variable] = KEYS[name];
       if (!this.#keys[name]) throw new ConfigurationError(`${option} is missing: give it, or set ${variable}`);
       headers[name] = this.#keys[name];
     }
-    if (operation.retry === "key") headers["idempotency-key"] = options.idempotencyKey ?? crypto.randomUUID();
+    if (operation.retry === "key") headers["idempotency-key"] = keyOf(options.idempotencyKey);
     return headers;
   }
 }
@@ -147,12 +155,30 @@ function headerValue(header, given, env) {
   return value;
 }
 
-function checkedUrl(url, secretKey) {
+function isBrowser() {
+  return typeof window === "object" && typeof document === "object";
+}
+
+function checkedTimeout(timeoutMs) {
+  if (typeof timeoutMs === "number" && timeoutMs > 0 && timeoutMs <= TIMEOUT_MAX_MS) return timeoutMs;
+  throw new ConfigurationError(`timeoutMs must be more than 0 and at most ${TIMEOUT_MAX_MS}, not ${timeoutMs}`);
+}
+
+function keyOf(given) {
+  if (given === undefined || given === null) return crypto.randomUUID();
+  if (/^[!-~]{1,255}$/.test(given)) return given;
+  throw new ConfigurationError("idempotencyKey must be 1 to 255 visible ASCII characters, without spaces");
+}
+
+function checkedUrl(given, secretKey) {
+  const url = (given ?? "").trim();
   if (!url) throw new ConfigurationError("baseUrl is missing: give it, or set TIDEGATE_URL, such as https://api.example.com");
   if (!URL.canParse(url) || !/^https?:\/\/[^?#]+$/.test(url)) {
     throw new ConfigurationError(`baseUrl must be an address such as https://api.example.com, not ${url}`);
   }
-  if (secretKey && typeof window === "object" && typeof document === "object") {
+  // Refused here: fetch would refuse it and name it in its error.
+  if (new URL(url).username || new URL(url).password) throw new ConfigurationError("baseUrl must not have a password");
+  if (secretKey && isBrowser()) {
     throw new ConfigurationError("a secret key must not be in a browser: call the API from your server");
   }
   if (url.startsWith("http:") && secretKey?.startsWith("sk_live_")) {
@@ -176,26 +202,48 @@ function filled(operation, values) {
 function result(operation, content, answer) {
   if (operation.media) return new Uint8Array(content);
   const requestId = answer.headers.get("x-request-id") ?? undefined;
-  let data;
-  try {
-    data = JSON.parse(content).data;
-  } catch {
-    throw new APIError("the answer is not JSON", { status: answer.status, errorType: "UNREADABLE_ANSWER", errors: [], requestId });
+  const data = parsed(content)?.data;
+  if (data === undefined) {
+    const facts = { status: answer.status, errorType: "UNREADABLE_ANSWER", errors: [], requestId };
+    throw new APIError("the answer is not as documented: it is not JSON, or has no data", facts);
   }
   if (data && typeof data === "object") Object.defineProperty(data, "requestId", { value: requestId });
   return data;
 }
 
 function refusalOf(answer, content) {
-  const wait = answer.headers.get("retry-after") ?? "";
-  let body = null;
+  const body = parsed(typeof content === "string" ? content : new TextDecoder().decode(content));
+  const requestId = answer.headers.get("x-request-id") ?? undefined;
+  return errorOf(answer.status, body, requestId, retryAfterOf(answer.headers), movedTo(answer));
+}
+
+/** null: something in between has answered, not the API. */
+function parsed(text) {
   try {
-    body = JSON.parse(typeof content === "string" ? content : new TextDecoder().decode(content));
+    return JSON.parse(text);
   } catch {
-    // Something in between has answered, not the API.
+    return null;
   }
-  const retryAfter = /^[0-9]{1,9}$/.test(wait) ? Number(wait) : undefined;
-  return errorOf(answer.status, body, answer.headers.get("x-request-id") ?? undefined, retryAfter);
+}
+
+/** Where a redirect leads; a browser does not tell. */
+function movedTo(answer) {
+  if (answer.type === "opaqueredirect") return "which the browser does not tell";
+  return answer.status >= 300 && answer.status < 400 ? answer.headers.get("location") ?? undefined : undefined;
+}
+
+/** Whole seconds from now, whether they are said as such or as a date. */
+function retryAfterOf(headers) {
+  const text = headers.get("retry-after") ?? "";
+  if (/^[0-9]{1,9}$/.test(text)) return Number(text);
+  const at = timeOf(text);
+  // By the clock that the date is of, where the answer shows it.
+  return at === null ? undefined : Math.max(0, Math.ceil((at - (timeOf(headers.get("date") ?? "") ?? Date.now())) / 1000));
+}
+
+function timeOf(text) {
+  const time = HTTP_DATE.test(text) ? Date.parse(text) : NaN;
+  return Number.isNaN(time) ? null : time;
 }
 
 function mayRepeat(operation, refusal) {
@@ -205,13 +253,17 @@ function mayRepeat(operation, refusal) {
   return TEMPORARY.has(refusal.status) || (refusal.status === 409 && refusal.retryAfter !== undefined);
 }
 
-function faultOf(operation, fault, timeoutMs) {
-  const where = `${operation.method} ${operation.url}`;
-  if (fault?.name === "TimeoutError") return new APITimeoutError(`no answer to ${where} in ${timeoutMs} ms`, { cause: fault });
-  return new APIConnectionError(`no answer to ${where}: ${fault?.cause?.code ?? fault?.name}`, { cause: fault });
+function faultOf(where, fault, timeoutMs) {
+  const hint = "baseUrl or TIDEGATE_URL sets the address";
+  if (fault?.name === "TimeoutError") {
+    return new APITimeoutError(`no answer to ${where} in ${timeoutMs} ms; ${hint}`, { cause: fault });
+  }
+  return new APIConnectionError(`no answer to ${where}: ${fault?.cause?.code ?? fault?.name}; ${hint}`, { cause: fault });
 }
 
 function pause(number, retryAfter) {
-  const doubled = Math.min(8, 0.5 * 2 ** (number - 1)) * (0.75 + Math.random() / 2);
-  return new Promise((resume) => setTimeout(resume, 1000 * (retryAfter ?? doubled)));
+  const doubled = Math.min(8, 0.5 * 2 ** (number - 1));
+  // Never less than asked for; those who were refused together do not come back together.
+  const seconds = retryAfter === undefined ? doubled * (0.75 + Math.random() / 2) : retryAfter + doubled * Math.random();
+  return new Promise((resume) => setTimeout(resume, 1000 * seconds));
 }

@@ -62,10 +62,11 @@ const BY_STATUS = {
 };
 
 /** By its errorType; one that this version does not know, by its status. */
-export function errorOf(status, body, requestId, retryAfter) {
+export function errorOf(status, body, requestId, retryAfter, movedTo) {
   const said = body !== null && typeof body === "object" ? body : {};
   const Kind = BY_TYPE[said.errorType] ?? BY_STATUS[status] ?? (status >= 500 ? ServerError : APIError);
-  return new Kind(said.message ?? `the server answered ${status}`, {
+  const moved = movedTo === undefined ? "" : ` and names another address, ${movedTo}: baseUrl or TIDEGATE_URL is wrong`;
+  return new Kind(said.message ?? `the server answered ${status}${moved}`, {
     status,
     errorType: said.errorType ?? "UNKNOWN",
     errors: Array.isArray(said.errors) ? said.errors : [],

@@ -12,7 +12,7 @@ export interface TidegateOptions {
   businessId?: string;
   /** Default: `TIDEGATE_URL`. */
   baseUrl?: string;
-  /** Of one try. Default: 30,000. */
+  /** Of one try with its whole answer; at most a day. Default: 30,000. */
   timeoutMs?: number;
   /** Default: 2. */
   maxRetries?: number;

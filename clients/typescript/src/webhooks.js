@@ -53,7 +53,8 @@ function checkTime(sentAt, now, toleranceS) {
 }
 
 function keyIn(secret) {
-  const raw = typeof secret === "string" && secret.startsWith("whsec_") ? decoded(secret.slice(6)) : null;
+  const text = typeof secret === "string" ? secret.trim() : "";
+  const raw = text.startsWith("whsec_") ? decoded(text.slice(6)) : null;
   if (!raw?.length) throw new ConfigurationError("a webhook secret is whsec_ followed by base64");
   return crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-256" }, false, ["verify"]);
 }

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import random
+import re
+import time
 import uuid
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from typing import Any, Generic, Literal, Protocol, TypeVar
 from urllib.parse import quote
 
@@ -17,8 +21,12 @@ from tidegate_client._model import NOT_GIVEN, decode_any, encode, read_data
 
 # Longer than this is the caller's decision: `RateLimited.retry_after` says how long.
 RETRY_AFTER_MAX_S = 60
+# So that a server which cannot be reached is known before the try has lasted as long as it may.
+CONNECT_MAX_S = 10.0
 _FIRST_WAIT_S, _WAIT_MAX_S = 0.5, 8.0
 _TEMPORARY = frozenset({408, 429, 500, 502, 503, 504})
+
+_KEY = re.compile(r"[!-~]{1,255}")
 
 # From the names of arguments to those on the wire; the second is the shape of what is inside.
 Shape = Mapping[str, "str | tuple[str, Shape]"]
@@ -74,10 +82,12 @@ class Call:
     """What is sent, the same at every try."""
 
     operation: Operation[Any]
-    url: str
+    url: httpx2.URL
+    # For messages: without what was asked, and without a password.
+    where: str
     headers: dict[str, str]
-    params: dict[str, str]
     content: bytes | None
+    # Of one try.
     timeout: float
     max_retries: int
     tries: int = 0
@@ -86,11 +96,14 @@ class Call:
     def sent(self) -> dict[str, Any]:
         return {
             "headers": self.headers,
-            "params": self.params,
             "content": self.content,
-            "timeout": self.timeout,
+            "timeout": httpx2.Timeout(self.timeout, connect=self._connect_timeout),
             "follow_redirects": False,
         }
+
+    @property
+    def _connect_timeout(self) -> float:
+        return min(self.timeout, CONNECT_MAX_S)
 
     def after_answer(self, answer: httpx2.Response) -> Any:
         """The result, or a `Wait` before the next try. Raises the refusal."""
@@ -100,26 +113,31 @@ class Call:
             return self._result(answer, request_id)
         body = _json_in(answer)
         refusal = errors.error_of(
-            answer.status_code, body, request_id=request_id, retry_after=_whole(answer.headers.get("retry-after"))
+            answer.status_code,
+            body,
+            request_id=request_id,
+            retry_after=_retry_after(answer.headers),
+            moved_to=answer.headers.get("location") if answer.has_redirect_location else None,
         )
         if self.tries > 1 and isinstance(refusal, errors.DuplicateReference) and refusal.link:
             # Our own first try was carried out and its answer lost.
-            return read_data(self.operation.kind, answer.content, request_id)
+            return self._result(answer, request_id)
         if not self._may_repeat(refusal):
             raise refusal
         return self._wait(refusal.retry_after)
 
-    def after_fault(self, fault: httpx2.TransportError) -> Wait:
+    def after_fault(self, fault: httpx2.RequestError | TimeoutError) -> Wait:
         """How long to wait before the next try. Raises what is known of the fault."""
         self.tries += 1
         not_sent = isinstance(fault, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
         if self.tries <= self.max_retries and (not_sent or self.operation.retry != "never"):
             return self._wait(None)
+        hint = "base_url or TIDEGATE_URL sets the address"
+        if isinstance(fault, httpx2.TimeoutException | TimeoutError):
+            limit_s = self._connect_timeout if isinstance(fault, httpx2.ConnectTimeout) else self.timeout
+            raise errors.APITimeoutError(f"no answer to {self.where} in {limit_s:g} s; {hint}") from fault
         # The fault's own text may hold the address with what was asked; it says no more than its class.
-        where = f"{self.operation.method} {self.operation.path}"
-        if isinstance(fault, httpx2.TimeoutException):
-            raise errors.APITimeoutError(f"no answer to {where} in {self.timeout:g} s") from fault
-        raise errors.APIConnectionError(f"no answer to {where}: {type(fault).__name__}") from fault
+        raise errors.APIConnectionError(f"no answer to {self.where}: {type(fault).__name__}; {hint}") from fault
 
     def _result(self, answer: httpx2.Response, request_id: str | None) -> Any:
         if self.operation.kind is bytes:
@@ -144,9 +162,10 @@ class Call:
         return refusal.status in _TEMPORARY or (refusal.status == 409 and refusal.retry_after is not None)
 
     def _wait(self, retry_after: int | None) -> Wait:
-        if retry_after is not None:
-            return Wait(float(retry_after))
         doubled = min(_WAIT_MAX_S, _FIRST_WAIT_S * 2 ** (self.tries - 1))
+        if retry_after is not None:
+            # Never less than asked for; those who were refused together do not come back together.
+            return Wait(retry_after + doubled * random.random())  # noqa: S311  no secret
         return Wait(doubled * random.uniform(0.75, 1.25))  # noqa: S311  no secret
 
 
@@ -194,8 +213,12 @@ def given_only(**arguments: Any) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if value is not None}
 
 
-def new_key() -> str:
-    return str(uuid.uuid4())
+def key_of(given: str | None) -> str:
+    if given is None:
+        return str(uuid.uuid4())
+    if not _KEY.fullmatch(given):
+        raise errors.ConfigurationError("idempotency_key must be 1 to 255 visible ASCII characters, without spaces")
+    return given
 
 
 def _inside(value: Any, shape: Shape) -> Any:
@@ -217,5 +240,23 @@ def _json_in(answer: httpx2.Response) -> Any:
         return None
 
 
-def _whole(text: str | None) -> int | None:
-    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 10 else None
+def _retry_after(headers: httpx2.Headers) -> int | None:
+    """Whole seconds from now, whether they are said as such or as a date."""
+    text = headers.get("retry-after", "")
+    if text.isascii() and text.isdigit() and len(text) < 10:
+        return int(text)
+    at = _timestamp(text)
+    if at is None:
+        return None
+    # By the clock that the date is of, where the answer shows it.
+    now = _timestamp(headers.get("date", ""))
+    return max(0, math.ceil(at - (time.time() if now is None else now)))
+
+
+def _timestamp(text: str) -> float | None:
+    if not text.endswith(" GMT"):
+        return None
+    try:
+        return parsedate_to_datetime(text).timestamp()
+    except (ValueError, OverflowError):
+        return None

@@ -5,20 +5,21 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any, Self
 from urllib.parse import urlsplit
 
 import httpx2
 
 from tidegate_client import _async_resources, _resources
-from tidegate_client._call import Call, Operation, T, Wait, body_of, new_key, path_of, query_of
+from tidegate_client._call import Call, Operation, T, Wait, body_of, key_of, path_of, query_of
 from tidegate_client._errors import ConfigurationError
 from tidegate_client._model import Page
 from tidegate_client._version import __version__
 
 DEFAULT_TIMEOUT_S = 30.0
 DEFAULT_MAX_RETRIES = 2
+TIMEOUT_MAX_S = 86_400
 _ENVIRONMENT = {
     "secret_key": "TIDEGATE_SECRET_KEY",
     "public_key": "TIDEGATE_PUBLIC_KEY",
@@ -42,11 +43,11 @@ class _Base:
         self._public_key = _header_value("public_key", public_key)
         self._business_id = _header_value("business_id", business_id)
         self.base_url = _checked_url(os.environ.get("TIDEGATE_URL") if base_url is None else base_url, self._secret_key)
-        self.timeout = timeout
+        self.timeout = _checked_timeout(timeout)
         self.max_retries = max_retries
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(base_url={self.base_url!r})"
+        return f"{type(self).__name__}(base_url={_without_password(self.base_url)!r})"
 
     def _needs_business(self, operation: Operation[Any]) -> bool:
         asks = operation.has_business or "x-business-id" in operation.headers
@@ -66,21 +67,26 @@ class _Base:
         headers = {"accept": operation.media, "user-agent": f"tidegate-client-python/{__version__}"}
         headers |= self._credentials(operation)
         if operation.retry == "key":
-            headers["idempotency-key"] = idempotency_key or new_key()
+            headers["idempotency-key"] = key_of(idempotency_key)
         params = query_of(query, operation.shape)
         if operation.has_business:
             params.setdefault("business", self._business_id or "")
-        content = None
         if body is not None:
-            content = body_of(body, operation.shape)
             headers["content-type"] = "application/json"
+        try:
+            content = None if body is None else body_of(body, operation.shape)
+            url = httpx2.URL(self.base_url + path_of(operation.path, path), params=params)
+        except UnicodeEncodeError:
+            raise ConfigurationError(f"what is given to {operation.path} has half of a character") from None
+        except httpx2.InvalidURL as error:
+            raise ConfigurationError(f"no address can be made of what is given to {operation.path}: {error}") from None
         return Call(
             operation,
-            self.base_url + path_of(operation.path, path),
+            url,
+            f"{operation.method} {_without_password(self.base_url)}{operation.path}",
             headers,
-            params,
             content,
-            self.timeout if timeout is None else timeout,
+            _checked_timeout(self.timeout if timeout is None else timeout),
             self.max_retries if max_retries is None else max_retries,
         )
 
@@ -146,8 +152,8 @@ class Tidegate(_Base, _resources.Resources):
         call = self._call(operation, path, query, body, **options)
         while True:
             try:
-                answer = self._http.request(operation.method, call.url, **call.sent)
-            except httpx2.TransportError as fault:
+                answer = self._answer(call)
+            except (httpx2.RequestError, TimeoutError) as fault:
                 outcome: Any = call.after_fault(fault)
             else:
                 outcome = call.after_answer(answer)
@@ -161,6 +167,13 @@ class Tidegate(_Base, _resources.Resources):
             )
         return outcome  # type: ignore[no-any-return]
 
+    def _answer(self, call: Call) -> httpx2.Response:
+        deadline = time.monotonic() + call.timeout
+        with self._http.stream(call.operation.method, call.url, **call.sent) as answer:
+            answer.stream = _UntilDeadline(answer.stream, deadline)
+            answer.read()
+        return answer
+
     def close(self) -> None:
         self._http.close()
 
@@ -169,6 +182,23 @@ class Tidegate(_Base, _resources.Resources):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+class _UntilDeadline(httpx2.SyncByteStream):
+    """The HTTP library limits each read: an answer of many small parts would last as long as they come."""
+
+    def __init__(self, parts: Any, deadline: float) -> None:
+        self._parts = parts
+        self._deadline = deadline
+
+    def __iter__(self) -> Iterator[bytes]:
+        for part in self._parts:
+            if time.monotonic() > self._deadline:
+                raise TimeoutError
+            yield part
+
+    def close(self) -> None:
+        self._parts.close()
 
 
 class AsyncTidegate(_Base, _async_resources.Resources):
@@ -209,8 +239,9 @@ class AsyncTidegate(_Base, _async_resources.Resources):
         call = self._call(operation, path, query, body, **options)
         while True:
             try:
-                answer = await self._http.request(operation.method, call.url, **call.sent)
-            except httpx2.TransportError as fault:
+                async with asyncio.timeout(call.timeout):
+                    answer = await self._http.request(operation.method, call.url, **call.sent)
+            except (httpx2.RequestError, TimeoutError) as fault:
                 outcome: Any = call.after_fault(fault)
             else:
                 outcome = call.after_answer(answer)
@@ -260,11 +291,31 @@ def _header_value(name: str, given: str | None) -> str | None:
 
 
 def _checked_url(url: str | None, secret_key: str | None) -> str:
+    url = (url or "").strip()
     if not url:
         raise ConfigurationError("base_url is missing: give it, or set TIDEGATE_URL, such as https://api.example.com")
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+    if not _is_address(url):
         raise ConfigurationError(f"base_url must be an address such as https://api.example.com, not {url!r}")
-    if parts.scheme == "http" and (secret_key or "").startswith("sk_live_"):
+    if not url.lower().startswith("https:") and (secret_key or "").startswith("sk_live_"):
         raise ConfigurationError("a live key is only sent over https")
     return url.rstrip("/")
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts, read = urlsplit(url), httpx2.URL(url)
+        has_host = parts.hostname and parts.port != 0  # Raises ValueError for a port that is none.
+    except (ValueError, httpx2.InvalidURL):
+        return False
+    return bool(has_host) and read.scheme in ("http", "https") and not any(mark in url for mark in " ?#")
+
+
+def _without_password(url: str) -> str:
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
+def _checked_timeout(timeout: float) -> float:
+    if not (isinstance(timeout, int | float) and 0 < timeout <= TIMEOUT_MAX_S):
+        raise ConfigurationError(f"timeout must be more than 0 and at most {TIMEOUT_MAX_S} seconds, not {timeout!r}")
+    return timeout

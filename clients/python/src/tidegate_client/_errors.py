@@ -197,15 +197,20 @@ _BY_STATUS: dict[int, type[APIError]] = {
 }
 
 
-def error_of(status: int, body: Any, *, request_id: str | None, retry_after: int | None) -> APIError:
+def error_of(
+    status: int, body: Any, *, request_id: str | None, retry_after: int | None, moved_to: str | None = None
+) -> APIError:
     """By its errorType; one that this version does not know, by its status."""
     said: Mapping[str, Any] = body if isinstance(body, dict) else {}
     error_type = str(said.get("errorType") or "UNKNOWN")
     by_status = _BY_STATUS.get(status, ServerError if status >= 500 else APIError)
     kind = _BY_TYPE.get(error_type, by_status)
     given = said.get("errors")
+    answered = f"the server answered {status}"
+    if moved_to is not None:
+        answered += f" and names another address, {moved_to}: base_url or TIDEGATE_URL is wrong"
     return kind(
-        str(said.get("message") or f"the server answered {status}"),
+        str(said.get("message") or answered),
         status=status,
         error_type=error_type,
         errors=[

@@ -6,8 +6,8 @@ import base64
 import binascii
 import hmac
 import time
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
@@ -16,6 +16,12 @@ from tidegate_client._model import EventModel, read_model
 from tidegate_client._types import EVENT_TYPES, Event
 
 TOLERANCE_S = 300
+
+
+class WebhookHeaders(Protocol):
+    """What frameworks give: a mapping, or the `email.message.Message` of `http.server`."""
+
+    def items(self) -> Iterable[tuple[str, str]]: ...
 
 
 class UnknownEvent(EventModel, kw_only=True):
@@ -31,7 +37,7 @@ class UnknownEvent(EventModel, kw_only=True):
 
 def verify(
     body: bytes,
-    headers: Mapping[str, str],
+    headers: WebhookHeaders,
     secret: str | Sequence[str],
     *,
     tolerance_s: int = TOLERANCE_S,
@@ -47,10 +53,10 @@ def verify(
         raise TypeError("body must be the raw bytes of the request, before anything parses them")
     event_id, sent_at, given = (_header(headers, f"webhook-{name}") for name in ("id", "timestamp", "signature"))
     _check_time(sent_at, time.time() if now is None else now, tolerance_s)
-    signed = f"{event_id}.{sent_at}.".encode() + body
+    signed = _bytes(f"{event_id}.{sent_at}.") + body
     secrets = [secret] if isinstance(secret, str) else list(secret)
     expected = [b"v1," + base64.b64encode(hmac.digest(_key_in(one), signed, "sha256")) for one in secrets]
-    if not any(hmac.compare_digest(right, one.encode()) for right in expected for one in given.split()):
+    if not any(hmac.compare_digest(right, _bytes(one)) for right in expected for one in given.split()):
         raise WebhookSignatureError("wrong_signature", "the signature does not fit this body with this secret")
     return _read(body, event_id)
 
@@ -69,13 +75,16 @@ def _read(raw: bytes, event_id: str) -> Event | UnknownEvent:
     return event
 
 
-def _header(headers: Mapping[str, str], name: str) -> str:
-    value = headers.get(name)
-    if value is None:
-        value = next((headers[key] for key in headers if key.lower() == name), None)
+def _header(headers: WebhookHeaders, name: str) -> str:
+    value = next((value for key, value in headers.items() if key.lower() == name), None)
     if not value:
         raise WebhookSignatureError("missing_header", f"there is no header {name}")
     return value
+
+
+def _bytes(text: str) -> bytes:
+    """Also of what a framework could not decode: it fits no signature, and is no fault of the program."""
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _check_time(sent_at: str, now: float, tolerance_s: int) -> None:
@@ -88,6 +97,7 @@ def _check_time(sent_at: str, now: float, tolerance_s: int) -> None:
 
 
 def _key_in(secret: str) -> bytes:
+    secret = secret.strip()
     try:
         key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
     except (binascii.Error, ValueError):
