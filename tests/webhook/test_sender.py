@@ -192,6 +192,7 @@ async def test_who_stops_waits_for_what_is_under_way(world: World, receiver: Rec
     assert (await world.delivery()).status == "delivered"
 
 
+@pytest.mark.one_server("on a cluster leases expire by themselves")
 async def test_who_cannot_wait_gives_back_what_he_holds(world: World, receiver: Receiver, admin: Any) -> None:
     receiver.behaviour = hang
     await world.endpoint(receiver.url())
@@ -208,6 +209,7 @@ async def test_who_cannot_wait_gives_back_what_he_holds(world: World, receiver: 
     assert receiver.received[0].event_id == receiver.received[1].event_id
 
 
+@pytest.mark.one_server("on a cluster a success does not wait for this lock")
 async def test_what_landed_while_nothing_can_be_written_is_written_later(
     world: World, receiver: Receiver, admin: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
