@@ -74,7 +74,9 @@ def _url(path: str, parameters: list[Mapping[str, Any]]) -> Item:
         if one["in"] == "path"
     ]
     colons = re.sub(r"\{(\w+)\}", r":\1", path)
-    found: Item = {"raw": f"{{{{baseUrl}}}}{colons}", "host": ["{{baseUrl}}"], "path": colons.strip("/").split("/")}
+    sent = "&".join(f"{one['key']}={one['value']}" for one in query if not one["disabled"])
+    raw = f"{{{{baseUrl}}}}{colons}{f'?{sent}' if sent else ''}"
+    found: Item = {"raw": raw, "host": ["{{baseUrl}}"], "path": colons.strip("/").split("/")}
     if query:
         found["query"] = query
     if inner:
