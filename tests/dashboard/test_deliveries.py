@@ -13,13 +13,14 @@ from urllib.parse import parse_qsl, urlencode
 import pytest
 
 from build import Shop
-from dashboard.people import SignedInPerson
+from dashboard.people import People, SignedInPerson
 from receiver import OK, Receiver, answer, close, receiving
 from tidegate.core.clock import SystemClock
 from tidegate.dashboard import chart
 from tidegate.dashboard.chart import HourBar
 from tidegate.infra.db import Database
 from tidegate.infra.http.operation import encode
+from tidegate.member.permission import Role
 from tidegate.payment import event_examples
 from webhook.world import NOW, World, make_world
 
@@ -43,7 +44,7 @@ async def receiver() -> AsyncIterator[Receiver]:
 
 
 async def test_every_try_is_shown_as_it_was_sent_and_answered(
-    owner: SignedInPerson, world: World, receiver: Receiver
+    people: People, owner: SignedInPerson, shop: Shop, world: World, receiver: Receiver
 ) -> None:
     await world.endpoint(receiver.url("/hook"))
     receiver.behaviour = answer(503, b"<h1>down</h1>", server="nginx", set_cookie="sid=secret")
@@ -68,6 +69,8 @@ async def test_every_try_is_shown_as_it_was_sent_and_answered(
     assert "server: nginx" in (await owner.get(f"{at}?try=1")).text
     for junk in ("99", "x", "-1"):
         assert "200 OK" in (await owner.get(f"{at}?try={junk}")).text
+    developer = await people.person(shop, Role.DEVELOPER, name="Somebody")
+    assert ("ada@example.com" in page, "ada@example.com" in (await developer.get(at)).text) == (True, False)
     overview = (await owner.get("/webhooks")).text
     assert "1 of 1 arrived in 24 h" in overview
     assert "1 sent, 1 taken, 0 failed" in overview

@@ -92,6 +92,16 @@ async def test_a_form_that_is_right_still_asks_and_does_nothing_without(owner: S
     assert await admin.fetchval("SELECT count(*) FROM audit WHERE actor = $1", f"person/{owner.member.id}") == 0
 
 
+async def test_who_is_refused_after_the_proof_stays_signed_in(owner: SignedInPerson, admin: Any) -> None:
+    fields = {**await owner.fields("/keys"), "name": "Shop", "scope-read": "yes", "factor": "sandbox"}
+    assert (await owner.post("/keys", fields)).status_code == 200
+    await admin.execute(LAPSED)
+    token = (await owner.fields("/team"))["token"]
+    again = await owner.post("/keys", {**fields, "name": "Another", "token": token})
+    assert (again.status_code, "sent before with something else" in again.text) == (409, True)
+    await owner.get("/keys")
+
+
 async def test_a_refund_that_was_sent_before_leads_to_what_it_made_also_after_the_proof_has_ended(
     owner: SignedInPerson, paid: Checkout, admin: Any
 ) -> None:

@@ -9,10 +9,13 @@ from datetime import datetime
 from http import HTTPStatus
 from typing import Any
 
+import msgspec
+
 from tidegate.core.errors import Conflict, NotFound, Refusal
 from tidegate.dashboard.delivery_filter import STATUS_WORDS
 from tidegate.dashboard.endpoint_health import health_words
 from tidegate.dashboard.paging import number_in
+from tidegate.dashboard.payer_mask import event_of
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.db import Tx
 from tidegate.infra.page.response import Html
@@ -37,6 +40,7 @@ class DeliveryPages:
         return await self._page(visitor, await self._delivery(visitor))
 
     async def _page(self, visitor: DashboardVisitor, delivery: Delivery, wrong: Refusal | None = None) -> Html:
+        delivery = msgspec.structs.replace(delivery, payload=event_of(visitor, delivery.payload))
         async with self.shell.db.connection() as tx:
             facts = await facts_of(tx, visitor.business.id, delivery, visitor.request.query.get("try", ""), visitor.now)
         at = f"/webhooks/deliveries/{delivery_id(delivery.id)}"
@@ -46,7 +50,8 @@ class DeliveryPages:
             visitor, "delivery.html", section="Webhooks", wrong=wrong, status=409 if wrong else 200, at=at,
             may_resend=visitor.may(Permission.DELIVERIES), explains_signature=True,
             replay=replay if facts["tint"] != "good" and visitor.may(Permission.REPLAY) else "",
-            diagnosis=diagnosis_of(delivery), crumbs=[("Webhooks", "/webhooks")], **facts,
+            is_masked=not visitor.may(Permission.SEE_PAYER), diagnosis=diagnosis_of(delivery),
+            crumbs=[("Webhooks", "/webhooks")], **facts,
         )  # fmt: skip
 
     async def resend(self, visitor: DashboardVisitor) -> Html:

@@ -14,8 +14,9 @@ from tidegate.dashboard import chart, equivalent_command, home_store, team_store
 from tidegate.dashboard.chart import DayBar
 from tidegate.dashboard.format import Times, amount, many, percent, weekday
 from tidegate.dashboard.home_store import LOOKED_AT_MAX, AttentionFacts, HomeQuery, TakingsRow, UnusualFacts
+from tidegate.dashboard.payer_mask import payer_of
 from tidegate.dashboard.payment_page import METHOD_WORDS
-from tidegate.dashboard.payments import payer_of, row_of
+from tidegate.dashboard.payments import row_of
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.page.response import Html
 from tidegate.member.permission import Permission

@@ -23,7 +23,8 @@ from tidegate.dashboard import inflow_store, refund_form
 from tidegate.dashboard.audit_words import line_of
 from tidegate.dashboard.list_filter import CHOOSE, checked_period
 from tidegate.dashboard.paging import number_in
-from tidegate.dashboard.payments import NOTHING_HERE, payer_of
+from tidegate.dashboard.payer_mask import payer_of
+from tidegate.dashboard.payments import NOTHING_HERE
 from tidegate.dashboard.refund_form import REFUSED, status_of_refusal
 from tidegate.dashboard.refunds import STATUS_WORDS as REFUND_WORDS
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor

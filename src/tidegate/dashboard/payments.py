@@ -20,6 +20,7 @@ from tidegate.core.public_id import PublicIds
 from tidegate.dashboard import equivalent_command, payment_store, refund_form, search_box, view_store
 from tidegate.dashboard.format import amount
 from tidegate.dashboard.paging import place_in, place_of
+from tidegate.dashboard.payer_mask import payer_of
 from tidegate.dashboard.payment_page import (
     JOURNAL_WORDS,
     METHOD_WORDS,
@@ -253,14 +254,6 @@ def row_of(visitor: DashboardVisitor, row: PaymentRow) -> dict[str, object]:
         "received": Money(row.received_minor, row.currency) if is_paid else None,
         "settled": None if row.settled_minor is None else Money(row.settled_minor, row.currency),
     }
-
-
-def payer_of(visitor: DashboardVisitor, text: str) -> str:
-    """Masked for roles that do not see payers: c…@gmail.com, C…"""
-    if visitor.may(Permission.SEE_PAYER):
-        return text
-    name, at, host = text.partition("@")
-    return f"{name[:1]}…{at}{host}"
 
 
 def _journal_of(history: PaymentHistory, kind: str) -> int | None:

@@ -31,7 +31,7 @@ from tidegate.infra.http.routing import Route
 from tidegate.infra.http.status import STATUS_OF
 from tidegate.infra.page.csrf import Csrf
 from tidegate.infra.page.response import Html, StreamedFile, see_other
-from tidegate.infra.page.router import PageAnswer, PageRequest, PageRoute, PageRouter
+from tidegate.infra.page.router import PageAnswer, PageRequest, PageRoute, PageRouter, refusing
 from tidegate.member.model import MemberSession
 from tidegate.member.passkey import Passkeys
 from tidegate.member.permission import Grant
@@ -186,7 +186,7 @@ class SignedInShell(Generic[V, P]):
                 if isinstance(stepped, Html):
                     return stepped
                 visitor = stepped
-            answer = await row.handler(visitor)
+            answer = await self._handled(row, visitor)
             if isinstance(answer, Html) and visitor.cookies:
                 answer = msgspec.structs.replace(answer, cookies=(*answer.cookies, *visitor.cookies))
             elif isinstance(answer, StreamedFile):
@@ -194,6 +194,16 @@ class SignedInShell(Generic[V, P]):
             return answer
 
         return handle
+
+    async def _handled(self, row: PageRow[V, P], visitor: V) -> PageAnswer:
+        try:
+            return await row.handler(visitor)
+        except Refusal as refusal:
+            if not visitor.cookies:
+                raise
+            # The factor gave the session a new token: without it the person would be signed out.
+            status = STATUS_OF[type(refusal)]
+            return refusing(self.render_error(refusal, status, visitor.request), refusal, status)
 
     def _too_large(self, row: PageRow[V, P]) -> Callable[[PageRequest], Awaitable[Html]] | None:
         """Nothing of the form was read, so only the page is drawn."""

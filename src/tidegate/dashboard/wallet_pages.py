@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 from urllib.parse import urlencode
 
@@ -14,6 +14,7 @@ from tidegate.core.public_id import PublicIds
 from tidegate.dashboard import wallet_store
 from tidegate.dashboard.list_filter import DayPeriod, checked_period
 from tidegate.dashboard.paging import number_in
+from tidegate.dashboard.payer_mask import payer_of
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.http import csv_text
 from tidegate.infra.http.operation import Csv, Stream
@@ -22,7 +23,7 @@ from tidegate.ledger.model import JournalKind
 from tidegate.member.permission import Permission
 from tidegate.wallet import commands as wallets
 from tidegate.wallet import wire
-from tidegate.wallet.model import Period
+from tidegate.wallet.model import WORDS_OF, Period, WalletLine
 
 PAGE = 50
 # Per process: a long statement takes seconds of CPU time and much memory.
@@ -89,7 +90,8 @@ class WalletPages:
         days_kept = {name: query[name] for name in ("from", "to") if query.get(name)}
         kept = days_kept | ({"kind": query["kind"]} if query.get("kind") else {})
         return self.shell.page(
-            visitor, "wallet.html", title=f"{currency} wallet", section="Wallets", period=period, lines=lines,
+            visitor, "wallet.html", title=f"{currency} wallet", section="Wallets", period=period,
+            lines=[_shown_to(visitor, line) for line in lines],
             older=urlencode({**kept, "before": lines[-1].id}) if lines and is_more else None, currency=currency,
             is_first=before is None, asked=query, kept=urlencode(kept), days_kept=urlencode(days_kept),
             kinds=[(name, words) for name, (words, _) in LINE_KINDS.items()], wrong=wrong, status=422 if wrong else 200,
@@ -151,6 +153,11 @@ class WalletPages:
             DashboardRoute("GET", f"{at}/statement.pdf", "printStatement", export, self.print),
             DashboardRoute("GET", f"{at}/{{figure}}", "showWalletFigure", see, self.show_figure),
         ]
+
+
+def _shown_to(visitor: DashboardVisitor, line: WalletLine) -> WalletLine:
+    is_of_payer = WORDS_OF[line.kind].link == "from" and line.about
+    return replace(line, about=payer_of(visitor, line.about or "")) if is_of_payer else line
 
 
 def filter_in(visitor: DashboardVisitor) -> tuple[DayPeriod, tuple[JournalKind, ...] | None]:

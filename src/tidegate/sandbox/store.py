@@ -31,9 +31,11 @@ async def advance(tx: Tx, business_id: str, by: timedelta, *, ahead_max: timedel
         VALUES ($1, $2, ARRAY[$5::timestamptz], ARRAY[$2::interval])
             ON CONFLICT ON CONSTRAINT business_clock_pk DO UPDATE
            SET ahead = clock.ahead + excluded.ahead,
-               moved_at = (clock.moved_at || excluded.moved_at)[greatest(cardinality(clock.moved_at) + 2 - $4, 1):],
+               -- With both ends: Citus crashes on a slice that has one.
+               moved_at = (clock.moved_at || excluded.moved_at)
+                          [greatest(cardinality(clock.moved_at) + 2 - $4, 1):cardinality(clock.moved_at) + 1],
                moved_to = (clock.moved_to || (clock.ahead + excluded.ahead))
-                          [greatest(cardinality(clock.moved_to) + 2 - $4, 1):]
+                          [greatest(cardinality(clock.moved_to) + 2 - $4, 1):cardinality(clock.moved_to) + 1]
          WHERE clock.ahead + excluded.ahead <= $3
         RETURNING ahead
         """,

@@ -146,7 +146,7 @@ class _PageEndpoint:
         except RateLimited as refusal:
             if self._router.render_slowed is None:
                 raise
-            return _refusing(await self._router.render_slowed(refusal, request), refusal, STATUS_OF[RateLimited])
+            return refusing(await self._router.render_slowed(refusal, request), refusal, STATUS_OF[RateLimited])
 
     def _page_for(self, method: str) -> PageRoute:
         if method in self._by_method:
@@ -164,7 +164,7 @@ class _PageEndpoint:
             return self._encoded_refusal(plain_error, refusal, status, request)
 
     def _encoded_refusal(self, render: RenderError, refusal: Refusal, status: int, request: PageRequest) -> EncodedPage:
-        return self._encoded(_refusing(render(refusal, status, request), refusal, status), request)
+        return self._encoded(refusing(render(refusal, status, request), refusal, status), request)
 
     def _encoded(self, answer: Html | File, request: PageRequest) -> EncodedPage:
         return encode_page(answer, request.headers, nonce=request.nonce, reports_to=self._router.reports_to)
@@ -176,7 +176,7 @@ async def _form_of(page: PageRoute, request: PageRequest, scope: Scope, receive:
     return await read_form(request.headers, scope, receive)
 
 
-def _refusing(html: Html, refusal: Refusal, status: int) -> Html:
+def refusing(html: Html, refusal: Refusal, status: int) -> Html:
     return Html(html.body, status, [*html.headers, *headers_of(refusal, status)], html.cookies)
 
 
