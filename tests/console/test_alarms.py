@@ -91,6 +91,21 @@ async def test_an_alarm_is_raised_once_told_and_ends_by_itself(
     assert "is parked" in page
 
 
+async def test_what_is_wrong_with_the_books_hides_nothing_else_that_is(
+    operator: SignedInStaff, inflows: Inflows, admin: Any
+) -> None:
+    """Each has its own alarm and mail, says what it is now, and ends alone."""
+    quarantine, tampered = "quarantine: one notice", "audit trail: row 17 was changed"
+    for findings in ((quarantine,), (f"{quarantine} and another", tampered), (tampered,)):
+        facts = AlarmFacts(now=SystemClock().now(), proven_at=SystemClock().now(), proof_findings=findings)
+        await update(inflows.runtime.db, facts, "")
+        rows = await admin.fetch("SELECT sentence FROM alarm WHERE ended_at IS NULL")
+        assert {row["sentence"] for row in rows} == {*findings}
+        overview = (await operator.get()).text
+        assert all(finding in overview for finding in findings)
+    assert await admin.fetchval("SELECT count(*) FROM mail WHERE recipient = $1", operator.member.email) == 2
+
+
 async def test_cards_that_are_tried_out_are_paused_until_the_operator_lifts_it(
     operator: SignedInStaff, inflows: Inflows, admin: Any
 ) -> None:

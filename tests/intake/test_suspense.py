@@ -180,6 +180,22 @@ async def test_assigned_to_an_account_it_is_an_inflow_which_the_bank_may_take_ba
     await balances_agree(inflows.runtime)
 
 
+async def test_a_business_whose_clock_is_ahead_gets_it_by_its_own_time(inflows: Inflows) -> None:
+    """Otherwise its event is older than its endpoints, and is sent to none."""
+    account = await inflows.account()
+    await inflows.let_pass("5d")
+    await inflows.notify(credit(UNKNOWN_NUMBER))
+    case = await only_case(inflows.runtime)
+    await suspense.assign_to_account(
+        inflows.runtime.deps, case.id, business_id=inflows.shop.business_id, account_id=account.id, note="asked",
+        by=ADA, now=inflows.runtime.clock.now(),
+    )  # fmt: skip
+    for table in ("collection", "event"):
+        made_at = await inflows.admin.fetchval(f"SELECT max(created_at) FROM {table}")
+        assert inflows.now - made_at < timedelta(days=1), table
+    await balances_agree(inflows.runtime)
+
+
 async def test_an_inflow_with_a_different_name_is_refused(inflows: Inflows) -> None:
     account = await inflows.account()
     await inflows.notify(credit(UNKNOWN_NUMBER, payeeName=DIFFERENT))

@@ -63,6 +63,8 @@ async def update(db: Database, facts: AlarmFacts, console_url: str) -> int:
                 if alarm.rule == CARDS_DECLINED:
                     await card_pause.pause(tx, alarm.subject, alarm.sentence, by=OURSELVES, now=facts.now)
                 changes += 1
+            elif known[key].sentence != alarm.sentence:
+                await store.set_sentence(tx, known[key].id, alarm.sentence)
         for key, one in known.items():
             if key not in current:
                 await store.end(tx, one.id, now=facts.now)

@@ -70,8 +70,9 @@ def _unproven(facts: AlarmFacts) -> Iterator[Alarm]:
 
 
 def _wrong(facts: AlarmFacts) -> Iterator[Alarm]:
-    if facts.proof_findings:
-        yield Alarm(rule="books_wrong", subject="books", page="/books", sentence="; ".join(facts.proof_findings)[:500])
+    """One for each thing that was found wrong: an open one hides no other."""
+    for finding in facts.proof_findings:
+        yield Alarm(rule="books_wrong", subject=finding.partition(":")[0], page="/books", sentence=finding[:500])
 
 
 def _queues(facts: AlarmFacts) -> Iterator[Alarm]:

@@ -55,6 +55,13 @@ async def insert(tx: Tx, alarm: Alarm, *, now: datetime) -> None:
     )  # fmt: skip
 
 
+async def set_sentence(tx: Tx, alarm_id: int, sentence: str) -> None:
+    """As it is now, while its cause lasts."""
+    await tx.execute(
+        "UPDATE alarm SET sentence = $3 WHERE business_id = $1 AND id = $2", PLATFORM_BUSINESS_ID, alarm_id, sentence
+    )
+
+
 async def end(tx: Tx, alarm_id: int, *, now: datetime) -> None:
     await tx.execute(
         "UPDATE alarm SET ended_at = $3 WHERE business_id = $1 AND id = $2", PLATFORM_BUSINESS_ID, alarm_id, now

@@ -160,6 +160,7 @@ class AccountRequestPages:
                 ask,
                 self.add_document,
                 upload_bytes_max=document.UPLOAD_BYTES_MAX,
+                refused=self._page,
             ),
         ]
 

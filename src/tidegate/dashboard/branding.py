@@ -20,6 +20,7 @@ from tidegate.core.method import MethodNames
 from tidegate.dashboard import brand_preview
 from tidegate.dashboard.brand_preview import PreviewState
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
+from tidegate.dashboard.signed_in import size_words
 from tidegate.infra.http.cookie import NOTHING_SET
 from tidegate.infra.page.response import Html
 from tidegate.member.permission import Permission
@@ -75,6 +76,11 @@ class BrandingPages:
             states=[(one, word, _address(shown, is_tried, view, one)) for one, word in STATES.items()],
         )  # fmt: skip
         return msgspec.structs.replace(drawn, frames_own_pages=True)
+
+    async def _refused(self, visitor: DashboardVisitor, _: Refusal) -> Html:
+        """Too large: nothing of the form was read."""
+        wrong = Invalid(Problem("logo", f"The logo is too large. Choose one of at most {size_words(BYTES_MAX)}."))
+        return self._page(visitor, saved(visitor), is_tried=False, wrong=wrong)
 
     async def preview(self, visitor: DashboardVisitor) -> Html:
         query, request = visitor.request.query, visitor.request
@@ -133,7 +139,13 @@ class BrandingPages:
             DashboardRoute("GET", "/branding", "showBranding", brand, self.show),
             DashboardRoute("GET", "/branding/preview", "previewBranding", brand, self.preview),
             DashboardRoute(
-                "POST", "/branding", "changeBranding", brand, self.change, upload_bytes_max=UPLOAD_BYTES_MAX
+                "POST",
+                "/branding",
+                "changeBranding",
+                brand,
+                self.change,
+                upload_bytes_max=UPLOAD_BYTES_MAX,
+                refused=self._refused,
             ),
         ]
 

@@ -57,7 +57,8 @@ async def assign_to_payment(
         snapshot = await store.find_payment(tx, business_id, pay_code, receipt)
         assert snapshot is not None  # Payments stay.
         await _release(tx, receipt, decision, now)
-        await _pay(deps, tx, receipt, snapshot, now)
+        theirs, at = await _by_their_clock(tx, business_id, receipt, now)
+        await _pay(deps, tx, theirs, snapshot, at)
         owner = DisputedMoney(business_id=business_id, payment_id=snapshot.payment.id)
         await dispute.follow(tx, receipt.business_id, receipt.rail, receipt.transaction_id, owner=owner, now=now)
 
@@ -75,7 +76,8 @@ async def assign_to_account(
     async def write(tx: Tx, receipt: SuspenseReceipt, decision: SuspenseDecision) -> None:
         place = await _place(tx, receipt, business_id, account_id)
         await _release(tx, receipt, decision, now)
-        await _credit(deps, tx, receipt, place, now)
+        theirs, at = await _by_their_clock(tx, business_id, receipt, now)
+        await _credit(deps, tx, theirs, place, at)
 
     wanted = _wanted("assigned", note, by, now, given_to=business_id, subject=account_id)
     return await _decide(deps, receipt_id, wanted, write, by=by, also=also)
@@ -109,7 +111,8 @@ async def check_payment(
     receipt = await check(tx, receipt_id, "assigned")
     snapshot = await store.find_payment(tx, business_id, await _pay_code_of(tx, business_id, reference), receipt)
     assert snapshot is not None  # Payments stay.
-    await _paid(deps, tx, receipt, snapshot, now)
+    theirs, at = await _by_their_clock(tx, business_id, receipt, now)
+    await _paid(deps, tx, theirs, snapshot, at)
 
 
 async def check_account(
@@ -118,7 +121,9 @@ async def check_account(
     """Raises what `assign_to_account` would refuse."""
     receipt = await check(tx, receipt_id, "assigned")
     await _refuse_unknown_account(tx, business_id, account_id)
-    _credited(deps, receipt, await _place(tx, receipt, business_id, account_id), now)
+    place = await _place(tx, receipt, business_id, account_id)
+    theirs, at = await _by_their_clock(tx, business_id, receipt, now)
+    _credited(deps, theirs, place, at)
 
 
 async def send_back(
@@ -218,6 +223,14 @@ async def _audit(tx: Tx, receipt: SuspenseReceipt, made: SuspenseDecision, by: A
 async def _release(tx: Tx, receipt: SuspenseReceipt, decision: SuspenseDecision, now: datetime) -> None:
     journal = postings.unclaimed_released(cause=receipt.cause, held=receipt.amount, event_at=now)
     await store.decide(tx, receipt, decision, journal)
+
+
+async def _by_their_clock(
+    tx: Tx, business_id: str, receipt: SuspenseReceipt, now: datetime
+) -> tuple[SuspenseReceipt, datetime]:
+    """As it came and is decided on by the time of the business, which a sandbox may have moved."""
+    ahead = await store.get_ahead(tx, business_id, now)
+    return msgspec.structs.replace(receipt, received_at=receipt.received_at + ahead), now + ahead
 
 
 async def _pay(deps: PaymentDeps, tx: Tx, receipt: SuspenseReceipt, snapshot: PaymentSnapshot, now: datetime) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -130,7 +130,7 @@ async def list_waiting(
                payment.expected_minor, payment.status, begun.account_number, false AS is_named
           FROM (SELECT business_id, payment_id, account_number, created_at FROM attempt
                  WHERE rail = $1 AND expected_minor = $2 AND account_number IS NOT NULL AND status <> 'succeeded'
-                   AND created_at BETWEEN $3 AND $4
+                   AND created_at >= $3 AND created_at <= time_of(business_id, $4)
                  ORDER BY created_at DESC LIMIT $6) AS begun
           JOIN payment ON payment.business_id = begun.business_id AND payment.id = begun.payment_id
           JOIN business ON business.id = begun.business_id
@@ -223,6 +223,12 @@ async def find_pay_code(tx: Tx, business_id: str, reference: str) -> str | None:
         business_id, reference,
     )  # fmt: skip
     return found
+
+
+async def get_ahead(tx: Tx, business_id: str, now: datetime) -> timedelta:
+    """How far the time of the business is ahead of the real one."""
+    ahead: timedelta = await tx.fetchval("SELECT time_of($1, $2) - $2", business_id, now)
+    return ahead
 
 
 async def find_payment(tx: Tx, business_id: str, pay_code: str, receipt: SuspenseReceipt) -> PaymentSnapshot | None:

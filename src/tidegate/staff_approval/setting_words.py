@@ -28,6 +28,8 @@ def setting_text(name: str, value: Any) -> str:
         return SETTING_CHOICES[name][value]
     if name == "variance_tolerance_minor":
         return tolerance_text(value)
+    if name == "redirect_hosts" and not value:
+        return "any"
     return shown(value)
 
 
