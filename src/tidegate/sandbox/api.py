@@ -88,7 +88,7 @@ class SandboxApi:
     async def clock_advance(self, call: Call) -> Answer:
         request = read(call.json(), wire.Advance)
         business_id = call.caller.business.id
-        async with self.deps.db.connection() as tx:
+        async with self.deps.db.transaction() as tx:
             ahead = await store.advance(tx, business_id, request.advance.length, ahead_max=wire.AHEAD_MAX)
         if ahead is None:
             raise errors.Invalid(

@@ -20,26 +20,22 @@ async def list_ahead(tx: Tx) -> list[tuple[str, timedelta]]:
 
 
 async def advance(tx: Tx, business_id: str, by: timedelta, *, ahead_max: timedelta) -> timedelta | None:
-    """The new offset; None when it would exceed the limit."""
-    if by > ahead_max:
+    """The new offset; None when it would exceed the limit. In a transaction: others who move it wait."""
+    await tx.execute(
+        "INSERT INTO business_clock (business_id, ahead) VALUES ($1, '0') ON CONFLICT DO NOTHING", business_id
+    )
+    # Read, added up and written: Citus crashes on a slice of an array.
+    clock = await tx.fetchrow(
+        "SELECT ahead, moved_at, moved_to FROM business_clock WHERE business_id = $1 FOR UPDATE", business_id
+    )
+    assert clock is not None
+    ahead: timedelta = clock["ahead"] + by
+    if ahead > ahead_max:
         return None
-    # By itself: a statement that every node repeats says the same on each.
     moved_at = await tx.fetchval("SELECT clock_timestamp()")
-    ahead: timedelta | None = await tx.fetchval(
-        """
-        INSERT INTO business_clock AS clock (business_id, ahead, moved_at, moved_to)
-        VALUES ($1, $2, ARRAY[$5::timestamptz], ARRAY[$2::interval])
-            ON CONFLICT ON CONSTRAINT business_clock_pk DO UPDATE
-           SET ahead = clock.ahead + excluded.ahead,
-               -- With both ends: Citus crashes on a slice that has one.
-               moved_at = (clock.moved_at || excluded.moved_at)
-                          [greatest(cardinality(clock.moved_at) + 2 - $4, 1):cardinality(clock.moved_at) + 1],
-               moved_to = (clock.moved_to || (clock.ahead + excluded.ahead))
-                          [greatest(cardinality(clock.moved_to) + 2 - $4, 1):cardinality(clock.moved_to) + 1]
-         WHERE clock.ahead + excluded.ahead <= $3
-        RETURNING ahead
-        """,
-        business_id, by, ahead_max, MOVES_KEPT, moved_at,
+    await tx.execute(
+        "UPDATE business_clock SET ahead = $2, moved_at = $3, moved_to = $4 WHERE business_id = $1",
+        business_id, ahead, [*clock["moved_at"], moved_at][-MOVES_KEPT:], [*clock["moved_to"], ahead][-MOVES_KEPT:],
     )  # fmt: skip
     return ahead
 

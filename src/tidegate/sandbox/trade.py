@@ -124,7 +124,7 @@ class Trade:
         by = moment - self._now
         if by <= timedelta(0):
             return
-        async with self.deps.db.connection() as tx:
+        async with self.deps.db.transaction() as tx:
             ahead = await store.advance(tx, self.business.id, by, ahead_max=AHEAD_MAX)
         if ahead is None:
             raise Invalid(Problem("days", "the clock of this sandbox cannot go further ahead"))
