@@ -29,7 +29,7 @@ BUSINESSES = 100
 HOLDER = "Ada Obi"
 PAYER = "Chidi Eze"
 # More than a machine can do. Too few end the run with an error.
-PREPARED_PER_S = 8_000
+PREPARED_PER_S = 4_000
 # Written before PostgreSQL examines its tables: sessions keep the plans that they made first, and on tables that are
 # almost empty those are scans of the whole table.
 FIRST_ROWS = 2_000
@@ -117,7 +117,7 @@ class NotificationLoad:
 
     def _counted(self, run: Callable[[range, float], Sample], seconds: float) -> Sample:
         """Checks that every success has its journal."""
-        serials = self.prepare(round(PREPARED_PER_S * (seconds + traffic.LEAD_S)))
+        serials = self.prepare(round(PREPARED_PER_S * (seconds + max(traffic.LEAD_S, pgbench.WARM_UP_S))))
         before = self._journals()
         sample = run(serials, seconds)
         made = self._journals() - before

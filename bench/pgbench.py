@@ -15,11 +15,11 @@ from tidegate.infra.db import APP_ROLE
 
 THREADS = 2
 SPARE_S = 30.0
-# Of a run at a rate: the first statements of each connection are prepared, on a server process that knows no table yet.
+# The first statements of each connection are prepared, on a server process that knows no table yet: not counted.
 WARM_UP_S = 2.0
 # As long as the API's own references; digits, since pgbench has no other random values.
 NINETEEN_DIGITS = "random(1000000000000000000, 9223372036854775807)"
-_DONE, _FAILED, _TPS = r"actually processed: (\d+)", r"failed transactions: (\d+)", r"tps = ([0-9.]+)"
+_DONE, _FAILED = r"actually processed: (\d+)", r"failed transactions: (\d+)"
 
 
 def run(
@@ -33,10 +33,10 @@ def run(
 ) -> Sample:
     """The scripts are chosen from at random. At a rate, latencies count from when each was due."""
     # pgbench takes whole seconds only.
-    whole_s = max(1, round(seconds if per_second is None else WARM_UP_S + seconds))
+    whole_s = max(1, round(WARM_UP_S + seconds))
     with tempfile.TemporaryDirectory(prefix="tidegate-bench-pgbench-") as folder:
         command = [str(environment.pgbench), "-n", "-M", "prepared", "-T", str(whole_s)]
-        command += ["-c", str(clients), "-j", str(min(THREADS, clients))]
+        command += ["-c", str(clients), "-j", str(min(THREADS, clients)), "--log", "--log-prefix", f"{folder}/log"]
         for number, script in enumerate(scripts):
             path = Path(folder) / f"{number}.sql"
             path.write_text(script, encoding="utf-8")
@@ -44,28 +44,28 @@ def run(
         for name, value in (variables or {}).items():
             command += ["-D", f"{name}={value}"]
         if per_second is not None:
-            command += ["--rate", f"{per_second:.3f}", "--log", "--log-prefix", f"{folder}/log"]
+            command += ["--rate", f"{per_second:.3f}"]
         watch = Watch(environment.watched())
         env = {"PGOPTIONS": f"-c role={APP_ROLE}"}
         printed = process.run([*command, environment.url], env=env, timeout_s=whole_s + SPARE_S)
         # A file for each thread.
         logged = [line for path in Path(folder).glob("log*") for line in path.read_text().splitlines()]
-    matches = [re.search(pattern, printed) for pattern in (_DONE, _FAILED, _TPS)]
-    done, failed, tps = (float(match[1]) if match else 0.0 for match in matches)
-    if failed or not done or not tps or (per_second is not None and len(logged) != done):
+    matches = [re.search(pattern, printed) for pattern in (_DONE, _FAILED)]
+    done, failed = (int(match[1]) if match else 0 for match in matches)
+    warm = warm_s(logged)
+    if failed or not warm or len(logged) != done:
         raise BenchFailed(f"pgbench failed, or logged {len(logged)} transactions:\n{printed}")
-    # Its rate leaves out the time to connect, as our generator's does.
-    return Sample(int(done), done / tps, int(done), watch.usage(int(done)), percentiles_in(logged))
+    return Sample(len(warm), whole_s - WARM_UP_S, done, watch.usage(done), percentiles_ms(warm))
 
 
-def percentiles_in(logged: Iterable[str]) -> dict[str, float]:
-    """From the log of a run at a rate, without its warm-up.
+def warm_s(logged: Iterable[str]) -> list[float]:
+    """How long each transaction took that began when all connections were warm.
 
-    A transaction's time counts from its scheduled start, whether or not a client was free then. The schedule is as
+    At a rate its time counts from its scheduled start, whether or not a client was free then. The schedule is as
     random as ours, and does not wait for answers.
     """
-    # client_id transaction_no time script_no time_epoch time_us schedule_lag, the times in microseconds.
+    # client_id transaction_no time script_no time_epoch time_us [schedule_lag], the times in microseconds.
     rows = [[int(field) for field in line.split()] for line in logged]
     timed = [(epoch_s * 1_000_000 + us - took, took) for _, _, took, _, epoch_s, us, *_ in rows]
     warm_at = min((due for due, _ in timed), default=0) + WARM_UP_S * 1e6
-    return percentiles_ms([took / 1e6 for due, took in timed if due >= warm_at])
+    return [took / 1e6 for due, took in timed if due >= warm_at]

@@ -47,7 +47,8 @@ def _write(table: str, before: Rows | None, after: Rows, own: Mapping[str, str])
         return ""
     if table == "journal":
         return _book(after["journal"]["kind"], after["entries"], own)
-    row = {name: value for name, value in after[table].items() if value is not None}
+    # An empty list is the default of its column; it is written otherwise in an array than in JSON.
+    row = {name: value for name, value in after[table].items() if value is not None and value != []}
     if before is None:
         values = [own.get(name) or ("now()" if name in TIMES else literal(value)) for name, value in row.items()]
         insert = f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join(values)});"

@@ -93,13 +93,12 @@ async def test_a_server_that_hangs_up_is_no_answer() -> None:
     assert (seen["statuses"], seen["cut"]) == ({}, 1)
 
 
-def test_pgbench_at_a_rate_is_measured_from_when_each_was_due_and_not_before_it_is_warm() -> None:
+def test_a_run_of_pgbench_is_measured_from_when_each_was_due_and_not_before_its_connections_are_warm() -> None:
     # client_id transaction_no time script_no time_epoch time_us schedule_lag
     cold = "0 1 900000 0 1000 900000 0"
     warm = ["1 1 80000 0 1002 80000 60000", "0 2 5000 1 1003 5000 0"]
-    found = pgbench.percentiles_in([cold, *warm])
-    assert (found["p50"], found["max"]) == (80.0, 80.0)
-    assert pgbench.percentiles_in([cold, warm[1]])["max"] == 5.0
+    assert pgbench.warm_s([cold, *warm]) == [0.08, 0.005]
+    assert pgbench.warm_s([cold, warm[1]]) == [0.005]
 
 
 def test_moments_in_which_the_machine_stalls_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
