@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -23,6 +24,8 @@ SOFT_CONTRAST_MIN = 1.03
 
 _HEX = re.compile(r"#?([0-9a-f]{6})", re.ASCII | re.IGNORECASE)
 _LIGHTNESS_STEP = 0.005
+# From black to white.
+_STEPS_MAX = round(1 / _LIGHTNESS_STEP) + 1
 _CHROMA_HALVINGS = 12
 # The minimum lightness of an accent on a dark background.
 _DARK_LIGHTNESS_MIN = 0.78
@@ -52,7 +55,7 @@ class Colour:
     @property
     def luminance(self) -> float:
         """WCAG's relative luminance: 0 for black, 1 for white."""
-        red, green, blue = map(_linear, (self.red, self.green, self.blue))
+        red, green, blue = _LINEAR[self.red], _LINEAR[self.green], _LINEAR[self.blue]
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
     def over(self, ground: Colour, *, share: float) -> Colour:
@@ -161,18 +164,21 @@ def _stands_out(colour: Colour, *grounds: Colour, at_least: float) -> bool:
 
 def _moved(colour: Colour, theme: Theme, is_enough: Callable[[Colour], bool]) -> Colour:
     """Towards more contrast, no further than needed. Black, or white in the dark theme, is always enough."""
+    if is_enough(colour):
+        return colour
     lightness, chroma, hue = _to_oklch(colour)
-    while not is_enough(colour):
-        lightness += theme.lightness_step
-        colour = _from_oklch(lightness, chroma, hue)
-    return colour
+
+    def after(steps: int) -> Colour:
+        return _from_oklch(lightness + steps * theme.lightness_step, chroma, hue)
+
+    return after(bisect_left(range(_STEPS_MAX), True, lo=1, key=lambda steps: is_enough(after(steps))))
 
 
 # Björn Ottosson's OKLab (https://bottosson.github.io/posts/oklab/), in polar form: lightness, chroma, hue.
 
 
 def _to_oklch(colour: Colour) -> tuple[float, float, float]:
-    red, green, blue = map(_linear, (colour.red, colour.green, colour.blue))
+    red, green, blue = _LINEAR[colour.red], _LINEAR[colour.green], _LINEAR[colour.blue]
     long = math.cbrt(0.4122214708 * red + 0.5363325363 * green + 0.0514459929 * blue)
     medium = math.cbrt(0.2119034982 * red + 0.6806995451 * green + 0.1073969566 * blue)
     short = math.cbrt(0.0883024619 * red + 0.2817188376 * green + 0.6299787005 * blue)
@@ -209,13 +215,16 @@ def _linear_light(lightness: float, chroma: float, hue: float) -> tuple[float, f
 
 def _is_shown(light: tuple[float, float, float]) -> bool:
     # A tolerance: the corners of the gamut do not survive the round trip to the last digit.
-    return all(-0.0001 <= part <= 1.0001 for part in light)
+    return min(light) >= -0.0001 and max(light) <= 1.0001
 
 
 def _linear(channel: int) -> float:
     """Linear light of an sRGB channel."""
     encoded = channel / 255
     return encoded / 12.92 if encoded <= 0.04045 else math.pow((encoded + 0.055) / 1.055, 2.4)
+
+
+_LINEAR = tuple(map(_linear, range(256)))
 
 
 def _encoded(light: float) -> float:

@@ -11,7 +11,7 @@ from tidegate.checkout.page.state import RESULTS
 from tidegate.core.colour import DARK, LIGHT, Palette, palette_for
 from tidegate.merchant.model import Business
 
-_COLOURS_CACHED_MAX = 1_000
+_COLOURS_CACHED_MAX = 4_096
 
 
 @dataclass(frozen=True)
