@@ -1,4 +1,4 @@
-"""`make failover`: the primary is killed, cut off, frozen, switched; nothing acknowledged is lost.
+"""`make failover`: the primary is killed, cut off, frozen, switched, its clock stopped; nothing acknowledged is lost.
 
 Needs root: each machine is a network namespace.
 """
@@ -88,8 +88,10 @@ def losses_of(machines: Machines, cluster: Cluster, disks: Mapping[int, Disk | N
         lambda number: cluster.fill_disk(number, mounted[number]),
         lambda number: mounted[number].clear(),
     )
+    stopped = Loss("clock of the primary stopped", cluster.stop_clock, lambda number: cluster.clocks[number].go_on())
     return [
         *([full] if len(mounted) == len(disks) else []),
+        *([stopped] if cluster.clocks else []),
         Loss("kill -9 of PostgreSQL", cluster.kill_postgres, nothing),
         Loss("kill -9 of PostgreSQL and Patroni", cluster.kill_machine, cluster.start_patroni),
         Loss("network of the primary cut", machines.cut, machines.heal),

@@ -22,6 +22,7 @@ import asyncpg
 import httpx
 
 from chaos.disk import Disk, mounted
+from chaos.failover.clock import Clock, library
 from chaos.failover.network import NETWORK, Machines
 
 FILES = Path(__file__).resolve().parents[2] / "deploy" / "ha"
@@ -30,6 +31,7 @@ USER = "postgres"
 READY_WITHIN_S = 180.0
 # More than PostgreSQL reserves.
 WAL_MB_MAX = 1_000
+CLOCK_STOPPED_S = 30.0
 # Known only inside the namespaces.
 PASSWORD = "failover"
 _LOGIN = f"""
@@ -50,6 +52,7 @@ class Cluster:
         self._patroni = patroni
         self._postgres_bin = postgres_bin
         self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self.clocks = self._make_clocks()
         self.authority = home / "authority.crt"
         self.pooled_url = f"postgresql://tidegate_service:{PASSWORD}@127.0.0.1:6432/tidegate"
         self.direct_url = f"postgresql://tidegate_service:{PASSWORD}@127.0.0.1:5000/tidegate?sslmode=verify-ca"
@@ -108,7 +111,19 @@ class Cluster:
             NETWORK=NETWORK, POSTGRES_BIN=str(self._postgres_bin), SOCKETS=str(self._folder(number)),
             SUPERUSER_PASSWORD=PASSWORD, REPLICATION_PASSWORD=PASSWORD, REWIND_PASSWORD=PASSWORD,
         )  # fmt: skip
-        self._start(f"patroni-{number}", number, [str(self._patroni), str(configuration)])
+        clock = self.clocks.get(number)
+        env = clock.environment if clock else None
+        self._start(f"patroni-{number}", number, [str(self._patroni), str(configuration)], env)
+
+    def _make_clocks(self) -> dict[int, Clock]:
+        """Where there is a library for it."""
+        found = library()
+        return {number: Clock(found, self._folder(number) / "clock") for number in DATABASES} if found else {}
+
+    async def stop_clock(self, number: int) -> None:
+        """For longer than Patroni's ttl."""
+        self.clocks[number].stop()
+        await asyncio.sleep(CLOCK_STOPPED_S)
 
     def lead_by_vote(self) -> None:
         """As the timer on the third machine does."""
