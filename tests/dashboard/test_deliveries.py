@@ -191,3 +191,19 @@ async def test_older_keeps_every_filter(owner: SignedInPerson, world: World, adm
     kept = dict(parse_qsl(unescape(older).partition("?")[2]))
     assert {name: kept.get(name) for name in query} == query
     assert (await owner.client.get(unescape(older))).text.count('<th scope="row">') == 11
+
+
+async def test_home_counts_the_events_of_each_failing_endpoint_and_links_to_them(
+    owner: SignedInPerson, world: World, receiver: Receiver
+) -> None:
+    for path in ("/bad", "/worse"):
+        await world.endpoint(receiver.url(path))
+    receiver.behaviour = answer(503, b"down")
+    await world.event(EXAMPLE, reference="LCR-7")
+    await world.walk()
+    home = (await owner.get()).text
+    addresses = [unescape(found) for found in re.findall(r'href="([^"]*/webhooks\?status=pending[^"]*)"', home)]
+    assert (len(set(addresses)), home.count("1 event waits")) == (2, 2)
+    for address in addresses:
+        page = (await owner.client.get(address)).text
+        assert len(re.findall(r'/webhooks/deliveries/dlv_\d+"', page)) == 1

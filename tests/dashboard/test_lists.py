@@ -54,6 +54,20 @@ async def test_the_list_is_filtered_by_what_is_typed_and_chosen(owner: SignedInP
         ("q=%3E5000&currency=NGN", ["ORDER-2"]),
         ("q=%3C5000&currency=NGN", ["ORDER-1"]),
         ("q=%3E5000", ["ORDER-2"]),
+        ("q=%3E9000", []),
+        ("q=%3E8999.99", ["ORDER-2"]),
+        ("q=%3E=9000", ["ORDER-2"]),
+        ("q=%3E=9000.01", []),
+        ("q=%3C50", []),
+        ("q=%3C50.01", ["TICKET-1"]),
+        ("q=%3C=50", ["TICKET-1"]),
+        ("q=amount:%3E=50+amount:%3C100", ["TICKET-1"]),
+        ("q=%3C0", []),
+        ("q=CURRENCY:kes", ["TICKET-1"]),
+        ("q=Status:Initiated+REF:ORDER-1", ["ORDER-1"]),
+        ("q=status:Created+Name:bola", ["ORDER-2"]),
+        ("q=METHOD:card", []),
+        ("q=Is:OverPaid", []),
         ("q=amount:50", ["TICKET-1"]),
         ("q=bola", ["ORDER-2"]),
         ("q=name:Bola", ["ORDER-2"]),
@@ -121,7 +135,7 @@ async def test_what_was_paid_with_another_amount_is_found_by_one_word(
     for query in ("q=underpaid", "q=is:underpaid", "variance=under"):
         assert await references(owner, query) == [under.reference], query
     page = (await owner.get("/payments?variance=over")).text
-    assert '<option value="over" selected>Overpaid</option><option value="under">Underpaid</option>' in page
+    assert '<option value="over" selected>Overpaid</option>\n<option value="under">Underpaid</option>' in page
     for query in ("q=is:green", "q=%25%25'"):
         page = (await owner.client.get(owner.path(f"/payments?{query}"))).text
         said = re.findall(r'id="problems".*?</div>', page, re.S)
@@ -141,12 +155,23 @@ async def test_what_was_paid_with_another_amount_is_found_by_one_word(
     "query",
     [
         "q=%25%25'", "q=_%27--", "q=" + "x" * 201, "q=%E2%80%AEabc", "q=is:green", "q=amount:1e3", "q=amount:",
+        "q=method:cash", "q=currency:XXX", "q=%3E", "q=%3E%3D", "q=%3D%3E5",
         "status=paidd", "method=cash", "currency=XXX", "from=yesterday", "to=2026-13-01",
     ],
 )  # fmt: skip
 async def test_a_filter_that_is_not_understood_is_never_ignored(owner: SignedInPerson, query: str) -> None:
     page = await owner.get(f"/payments?{query}", status=422)
     assert "needs a change" in page.text
+
+
+async def test_a_word_that_the_search_does_not_have_says_which_it_has(owner: SignedInPerson, shop: Shop) -> None:
+    await create(shop, reference="INV:2026:1")
+    # A reference may look like one.
+    assert await references(owner, "q=INV:2026") == ["INV:2026:1"]
+    page = (await owner.get("/payments?q=colour:red")).text
+    assert "The search has no “colour:”" in page
+    assert "email:, ref:, name:, amount:, status:, method:, currency:, is:." in page
+    assert "The search has no" not in (await owner.get("/payments?q=ref:colour")).text
 
 
 async def test_the_file_has_the_whole_filtered_set_and_no_formulas(

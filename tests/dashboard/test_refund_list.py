@@ -130,4 +130,4 @@ async def test_a_request_that_can_no_longer_be_approved_says_so(people: People, 
 @pytest.mark.parametrize("query", ["status=x", "tab=x", "tab=x&status=failed"])
 async def test_a_tab_that_is_none_lists_nothing(owner: SignedInPerson, query: str) -> None:
     page = (await owner.get(f"/refunds?{query}", status=422)).text
-    assert "Choose one of the tabs above." in page
+    assert "Choose one of the tabs." in page

@@ -182,7 +182,7 @@ async def test_home_reads_little(grown: tuple[Any, Database, str]) -> None:
     query = HomeQuery(
         business_id=business_id, bounds=[now - timedelta(days=day) for day in range(14, 0, -1)],
         today=now - timedelta(hours=12), now=now, newest=6, unusual=3,
-        unusual_since=now - timedelta(days=7),
+        since=now - timedelta(days=7),
     )  # fmt: skip
     async with database.connection() as tx:
         before = await tx.fetchval(_BLOCKS)
@@ -212,7 +212,7 @@ async def test_home_counts_what_was_overpaid_among_many_that_were_refunded(grown
     now = NOW + timedelta(minutes=9_000)
     query = HomeQuery(
         business_id=new.business.id, bounds=[now - timedelta(days=1), now], today=now, now=now, newest=6, unusual=3,
-        unusual_since=now - timedelta(days=7),
+        since=now - timedelta(days=7),
     )  # fmt: skip
     async with database.connection() as tx:
         before = await tx.fetchval(_BLOCKS)

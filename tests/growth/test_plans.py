@@ -155,12 +155,16 @@ async def grown(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator
     await admin.execute(_JOURNALS, business_id, NOW, ROWS)
     await admin.execute(_ENTRIES, business_id, ROWS)
     await admin.execute(_WALLETS, business_id, NOW, ROWS - 1)
-    await admin.execute(_ACCOUNTS, business_id, NOW)
-    await admin.execute(_INFLOWS, business_id, NOW, ROWS)
+    await add_inflows(admin, business_id)
     await admin.execute("ANALYZE")
     yield admin, database, business_id
     await admin.close()
     await database.close()
+
+
+async def add_inflows(admin: Any, business_id: str) -> None:
+    await admin.execute(_ACCOUNTS, business_id, NOW)
+    await admin.execute(_INFLOWS, business_id, NOW, ROWS)
 
 
 async def blocks_read(admin: Any, statement: str, *arguments: Any) -> int:

@@ -51,6 +51,36 @@ async def list_page(
     return [collection_of(row) for row in rows]
 
 
+class ReturnPosition(NamedTuple):
+    """Where a page of inflows that were sent back ended."""
+
+    asked_at: datetime
+    id: int
+
+
+async def list_returned(
+    tx: Tx, business_id: str, wanted: CollectionFilter, *, before: ReturnPosition | None, limit: int
+) -> list[Collection]:
+    """Those that were sent back, the newest of it first: `start` and `end` are bounds of when. No reference filters."""
+    # No id is 0, so this is the position just before all that was sent back at the end or later.
+    end = ReturnPosition(wanted.end or _FAR_AWAY, 0)
+    rows = await tx.fetch(
+        _RETURNED, business_id, wanted.account_id, wanted.destination_currency, wanted.status, wanted.verdict,
+        wanted.start or _YEAR_2020, *min(end, before or end), limit,
+    )  # fmt: skip
+    return [collection_of(row) for row in rows]
+
+
+_RETURNED = """
+    SELECT * FROM collection
+     WHERE business_id = $1 AND ($2::text IS NULL OR account_id = $2)
+       AND ($3::text IS NULL OR destination_currency = $3) AND ($4::text IS NULL OR status = $4)
+       AND ($5::text IS NULL OR name_check ->> 'verdict' = $5)
+       AND return_asked_at >= $6 AND (return_asked_at, id) < ($7, $8)
+     ORDER BY return_asked_at DESC, id DESC LIMIT $9
+"""
+
+
 def _way_to(wanted: CollectionFilter) -> str:
     """The statement whose index fits the filter, so that a few rows are found without reading all."""
     is_rare = wanted.status not in (None, CollectionStatus.SUCCESSFUL)

@@ -21,6 +21,7 @@ from tidegate.member.permission import Permission
 
 PAGE = 50
 BATCH = 1_000
+NAMES = ("who", "what", "from", "to")
 OTHERS = {"key/": "API keys", "operator": "Tidegate's operator", "tidegate": "Tidegate itself"}
 COLUMNS = ("time", "who", "action", "what", "thing", "changes", "from")
 _PERSON = re.compile(r"person/[0-9a-f]{24}")
@@ -39,7 +40,7 @@ class AuditPages:
             wrong, wanted = problem, AuditFilter(actor=_own(visitor))
         lines, people = await self._lines(visitor, wanted, number_in(query.get("before", "")), 0 if wrong else PAGE + 1)
         team = [(actor, one.name) for actor, one in people.items() if one.is_member]
-        kept = {name: query[name] for name in ("who", "what", "from", "to") if query.get(name)}
+        kept = {name: query[name] for name in NAMES if query.get(name)}
         older = urlencode({**kept, "before": lines[PAGE - 1].row.id}) if len(lines) > PAGE else None
         return self.shell.page(
             visitor, "audit.html", title="Audit log", section="Audit log", wrong=wrong, status=422 if wrong else 200,
@@ -94,6 +95,7 @@ def filter_in(visitor: DashboardVisitor) -> AuditFilter:
     query = visitor.request.query
     who, what = query.get("who", ""), query.get("what", "")
     is_nobody = who and who not in OTHERS and not _PERSON.fullmatch(who)
-    days = checked_period(query, visitor.times, {"what": GROUPS}, [Problem("who", CHOOSE)] if is_nobody else [])
+    wrong = [Problem("who", CHOOSE)] if is_nobody else []
+    days = checked_period(query, visitor.times, NAMES, {"what": GROUPS}, wrong)
     actions = tuple(name for name in ACTIONS if name.startswith(GROUPS[what][1])) if what else ()
     return AuditFilter(actor=_own(visitor) or who or None, actions=actions, start=days.start, end=days.end)

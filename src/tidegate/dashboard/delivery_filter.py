@@ -41,7 +41,7 @@ def filter_in(visitor: DashboardVisitor, endpoints: Sequence[Endpoint]) -> Deliv
     if len(reference) > REFERENCE_CHARS_MAX:
         problems.append(Problem("reference", f"Enter at most {REFERENCE_CHARS_MAX} characters."))
     choices = {name: dict(listed) for name, listed in choices_of(endpoints).items()}
-    days = checked_period(query, visitor.times, choices, problems)
+    days = checked_period(query, visitor.times, NAMES, choices, problems)
     before = delivery_id_in(query["before"]) if query.get("before") else None
     end = first_id_of(days.end) if days.end else None
     return DeliveryFilter(

@@ -13,6 +13,7 @@ from tidegate.dashboard import equivalent_command, key_store
 from tidegate.dashboard.audit_words import who_of
 from tidegate.dashboard.format import amount
 from tidegate.dashboard.key_store import KeyMaker
+from tidegate.dashboard.list_filter import faults_in
 from tidegate.dashboard.paging import number_in
 from tidegate.dashboard.settings_pages import REFUNDED
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
@@ -124,16 +125,20 @@ class DeveloperPages:
         query = visitor.request.query
         is_error = True if query.get("only") == "errors" else None
         before = number_in(query.get("before", ""))
+        problems = [*faults_in(query, ("only",))]
+        if query.get("only") and not is_error:
+            problems.append(Problem("", "Choose all requests, or errors only."))
+        wrong = Invalid(*problems) if problems else None
         async with self.shell.db.connection() as tx:
             found = await request_store.list_page(
-                tx, visitor.business.id, RequestFilter(is_error=is_error), before=before, limit=PAGE + 1
+                tx, visitor.business.id, RequestFilter(is_error=is_error), before=before, limit=0 if wrong else PAGE + 1
             )
         groups = await requests.list_groups(self.shell.db, visitor.business.id, now=visitor.now)
         kept = "only=errors&" if is_error else ""
         older = f"{visitor.path('/developers')}?{kept}before={found[PAGE - 1].number}" if len(found) > PAGE else None
         return self.shell.page(
             visitor, "developers.html", title="Developers", section="Developers", groups=groups[:20],
-            requests=found[:PAGE], older=older, only_errors=bool(is_error),
+            requests=found[:PAGE], older=older, only_errors=bool(is_error), wrong=wrong, status=422 if wrong else 200,
             remedies=REMEDIES, code=equivalent_command.requests(self.shell.site.base_url),
         )  # fmt: skip
 

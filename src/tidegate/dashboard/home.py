@@ -108,7 +108,7 @@ class Home:
         times, business_id = visitor.times, visitor.business.id
         query = HomeQuery(
             business_id=business_id, bounds=bounds_of(times), today=times.start_of(times.today), now=visitor.now,
-            newest=LATEST, unusual=ROWS_MAX, unusual_since=times.start_of(times.today - WEEK),
+            newest=LATEST, unusual=ROWS_MAX, since=times.start_of(times.today - WEEK),
         )  # fmt: skip
         async with self.shell.db.connection() as tx:
             facts = await home_store.get_home(tx, query)
@@ -240,21 +240,26 @@ def _unusual(visitor: DashboardVisitor, found: Sequence[UnusualFacts]) -> Iterat
 
 
 def _attention(visitor: DashboardVisitor, facts: AttentionFacts) -> Iterator[AttentionGroup]:
+    since = f"from={(visitor.times.today - WEEK).isoformat()}"
     if not visitor.business.takes_cards:
         more = "payers are offered your other methods; so it is done where stolen cards may be tried out"
         yield AttentionGroup(1, [AttentionItem("Cards are paused", more, "/payments", "Open")])
     for number, one, more, below, act in (
         (facts.open_approvals, "refund", "waiting for a second person", "/refunds?tab=approve", "Review"),
         (facts.held_inflows, "inflow", "held for a decision", "/inflows?status=pending", "See why"),
-        (facts.returned_inflows, "inflow", "returned in the last week", "/inflows?status=reversed", "See why"),
-        (facts.failed_refunds, "refund", "failed in the last week", "/refunds?status=failed", "Open"),
+        (facts.returned_inflows, "inflow", "returned in the last week", f"/inflows?days=returned&{since}", "See why"),
+        (facts.failed_refunds, "refund", "failed in the last week", f"/refunds?status=failed&{since}", "Open"),
     ):
         if number:
             yield AttentionGroup(number, [AttentionItem(_many_up_to_max(number, one), more, below, act)])
-    waiting = f"{_many_up_to_max(facts.undelivered, 'event')} {'waits' if facts.undelivered == 1 else 'wait'}"
     endpoints = [
-        AttentionItem("Endpoint failing", f"{url} · {waiting}", "/webhooks?status=pending", "Open")
-        for url in facts.failing_endpoints
+        AttentionItem(
+            "Endpoint failing",
+            f"{one.url} · {_many_up_to_max(one.waiting, 'event')} {'waits' if one.waiting == 1 else 'wait'}",
+            f"/webhooks?status=pending&endpoint={one.id}",
+            "Open",
+        )
+        for one in facts.failing_endpoints
     ]
     yield from _group(len(endpoints), endpoints, kind="endpoints failing", below="/webhooks")
     keys = [

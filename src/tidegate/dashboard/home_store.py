@@ -15,7 +15,7 @@ from tidegate.payment.variance import Variance
 
 # Journals that are younger may still be joined by one with a smaller number.
 SETTLED_S = 30
-# What needs attention is counted up to so many of each kind, and looked for within the last week.
+# What needs attention is counted up to so many of each kind.
 LOOKED_AT_MAX = 100
 
 
@@ -37,6 +37,13 @@ class UnusualFacts(msgspec.Struct, frozen=True):
     newest: list[PaymentRow]
 
 
+class FailingEndpoint(msgspec.Struct, frozen=True):
+    id: str
+    url: str
+    # Events that wait for it.
+    waiting: int
+
+
 class AttentionFacts(msgspec.Struct, frozen=True):
     # Accounts with a question of the operator that waits for an answer.
     asked_accounts: list[str]
@@ -44,8 +51,7 @@ class AttentionFacts(msgspec.Struct, frozen=True):
     returned_inflows: int
     failed_refunds: int
     open_approvals: int
-    failing_endpoints: list[str]
-    undelivered: int
+    failing_endpoints: list[FailingEndpoint]
     # Their names and last four.
     ending_keys: list[str]
 
@@ -74,9 +80,10 @@ class HomeQuery(msgspec.Struct, frozen=True, kw_only=True):
     today: datetime
     now: datetime
     newest: int
-    # Of each kind, and since when.
+    # Of each kind.
     unusual: int
-    unusual_since: datetime
+    # Of what was unusual, sent back or failed.
+    since: datetime
 
 
 async def get_home(tx: Tx, query: HomeQuery) -> HomeFacts:
@@ -91,7 +98,7 @@ async def get_home(tx: Tx, query: HomeQuery) -> HomeFacts:
             query.newest,
             query.unusual,
             LOOKED_AT_MAX,
-            query.unusual_since,
+            query.since,
         )
     )
     return HomeFacts(
@@ -150,22 +157,22 @@ _HOME = """
             'held_inflows', (SELECT count(*) FROM (
                 SELECT FROM collection WHERE business_id = $1 AND status = 'pending' LIMIT $7) AS held),
             'returned_inflows', (SELECT count(*) FROM (
-                SELECT updated_at, return_asked_at FROM collection WHERE business_id = $1 AND status = 'reversed'
-                 ORDER BY id DESC LIMIT $7) AS ended
-                WHERE return_asked_at IS NOT NULL AND updated_at > $4::timestamptz - interval '7 days'),
+                SELECT FROM collection WHERE business_id = $1 AND return_asked_at >= $8 LIMIT $7) AS returned),
             'failed_refunds', (SELECT count(*) FROM (
-                SELECT completed_at FROM refund WHERE business_id = $1 AND status = 'failed'
-                 ORDER BY id DESC LIMIT $7) AS failed WHERE completed_at > $4::timestamptz - interval '7 days'),
+                SELECT FROM refund WHERE business_id = $1 AND status = 'failed' AND completed_at >= $8
+                 LIMIT $7) AS failed),
             'open_approvals', (SELECT count(*) FROM (
                 SELECT FROM approval WHERE business_id = $1 AND realm = 'dashboard' AND status = 'open'
                    AND expires_at > $4 LIMIT $7) AS open),
-            'failing_endpoints', ARRAY(SELECT url FROM endpoint_state JOIN webhook_endpoint AS endpoint
-                    ON endpoint.business_id = $1 AND endpoint.id = endpoint_state.endpoint_id
-                WHERE endpoint_state.business_id = $1 AND failing_since IS NOT NULL
-                  AND endpoint.deleted_at IS NULL AND endpoint.status = 'enabled' LIMIT $7),
-            'undelivered', (SELECT count(*) FROM (
-                SELECT failures FROM webhook_delivery WHERE business_id = $1 AND status = 'pending'
-                 ORDER BY id LIMIT $7) AS waiting WHERE failures > 0),
+            'failing_endpoints', (SELECT coalesce(json_agg(json_build_object('id', id, 'url', url, 'waiting', (
+                    SELECT count(*) FROM (
+                        SELECT FROM webhook_delivery AS delivery
+                         WHERE delivery.business_id = $1 AND delivery.endpoint_id = failing.id
+                           AND delivery.due_at IS NOT NULL LIMIT $7) AS waiting))), '[]')
+                FROM (SELECT endpoint.id, url FROM endpoint_state JOIN webhook_endpoint AS endpoint
+                          ON endpoint.business_id = $1 AND endpoint.id = endpoint_state.endpoint_id
+                       WHERE endpoint_state.business_id = $1 AND failing_since IS NOT NULL
+                         AND endpoint.deleted_at IS NULL AND endpoint.status = 'enabled' LIMIT $7) AS failing),
             'ending_keys', ARRAY(SELECT coalesce(name, '') || ' ··' || last_four FROM credential
                 WHERE business_id = $1 AND revoked_at IS NULL AND expires_at > $4
                   AND expires_at < $4::timestamptz + interval '7 days' ORDER BY expires_at LIMIT $7)))

@@ -15,14 +15,14 @@ from tidegate.account.model import Account, AccountStatus, BlockReason
 from tidegate.account.name_verdict import NameVerdict
 from tidegate.approval import commands as approvals
 from tidegate.collection import list_store as inflow_list
-from tidegate.collection.list_store import CollectionFilter
+from tidegate.collection.list_store import CollectionFilter, ReturnPosition
 from tidegate.collection.model import REFERENCE, Collection, CollectionStatus
 from tidegate.core.errors import Invalid, NotFound, Problem, Refusal
 from tidegate.core.money import Currency, Money
 from tidegate.dashboard import inflow_store, refund_form
 from tidegate.dashboard.audit_words import line_of
 from tidegate.dashboard.list_filter import CHOOSE, checked_period
-from tidegate.dashboard.paging import number_in
+from tidegate.dashboard.paging import number_in, place_in, place_of
 from tidegate.dashboard.payer_mask import payer_of
 from tidegate.dashboard.payments import NOTHING_HERE
 from tidegate.dashboard.refund_form import REFUSED, status_of_refusal
@@ -53,7 +53,9 @@ ACCOUNT_WORDS = {
     AccountStatus.EXPIRED: ("Expired", ""),
     AccountStatus.CLOSED: ("Closed", ""),
 }
-_FILTERS = ("status", "account", "currency", "verdict", "from", "to")
+FILTERS = ("status", "account", "currency", "verdict", "days", "from", "to")
+# The list has the days of arrival, unless those of sending back are asked for.
+RETURNED = "returned"
 
 
 class MarkedText(NamedTuple):
@@ -83,12 +85,21 @@ class InflowPages:
             wanted = filter_in(visitor)
         except Invalid as problem:
             wanted, wrong = CollectionFilter(), problem
-        before, limit = number_in(query.get("before", "")), 0 if wrong else PAGE + 1
+        limit = 0 if wrong else PAGE + 1
+        is_returned, before = query.get("days") == RETURNED and wrong is None, query.get("before", "")
         async with self.shell.db.connection() as tx:
-            found = await inflow_list.list_page(tx, business_id, wanted, before_id=before, offset=0, limit=limit)
+            if is_returned:
+                place = place_in(before)
+                found = await inflow_list.list_returned(
+                    tx, business_id, wanted, before=ReturnPosition(*place) if place else None, limit=limit
+                )
+            else:
+                found = await inflow_list.list_page(
+                    tx, business_id, wanted, before_id=number_in(before), offset=0, limit=limit
+                )
             accounts = await account_store.list_all(tx, business_id=business_id, status=None, limit=ACCOUNTS_MAX)
         holders = {account.id: account.holder for account in accounts}
-        kept = {name: query[name] for name in _FILTERS if query.get(name)}
+        kept = {name: query[name] for name in FILTERS if query.get(name)}
         return self.shell.page(
             visitor, "inflows.html", title="Inflows & accounts", section="Inflows & accounts",
             rows=[
@@ -96,14 +107,16 @@ class InflowPages:
                  payer_of(visitor, one.payer.name or ""), holders.get(one.account_id, "–"))
                 for one in found[:PAGE]
             ],
-            accounts=accounts, older=urlencode({**kept, "before": found[PAGE - 1].id}) if len(found) > PAGE else None,
+            accounts=accounts, is_returned=is_returned,
+            older=urlencode({**kept, "before": _place_of(found[PAGE - 1], is_returned)}) if len(found) > PAGE else None,
             account_words=partial(state_words, now=visitor.now), asked=query,
             kept=urlencode(kept), wrong=wrong, status=422 if wrong else 200,
-            is_first=before is None, choices={
+            is_first=not before, choices={
                 "status": [(one.value, words) for one, (words, _) in INFLOW_WORDS.items()],
                 "account": [(one.id, f"{one.holder}, {one.currency}") for one in accounts],
                 "currency": [(one, one) for one in sorted({one.settlement_currency.value for one in accounts})],
                 "verdict": [(one.value, words) for one, (words, _) in VERDICT_WORDS.items()],
+                "days": [(RETURNED, "Sent back")],
             },
         )  # fmt: skip
 
@@ -197,6 +210,13 @@ def _held_for(inflow: Collection) -> str:
     return "; ".join(reason.sentence for reason in inflow.held_for)
 
 
+def _place_of(inflow: Collection, is_returned: bool) -> str:
+    """Where the page that ends with it ends."""
+    if is_returned and inflow.sent_back is not None:
+        return place_of(inflow.sent_back.asked_at, inflow.id)
+    return str(inflow.id)
+
+
 def filter_in(visitor: DashboardVisitor) -> CollectionFilter:
     query = visitor.request.query
     status, account, currency = query.get("status", ""), query.get("account", ""), query.get("currency", "")
@@ -205,10 +225,11 @@ def filter_in(visitor: DashboardVisitor) -> CollectionFilter:
         "status": {one.value for one in CollectionStatus},
         "currency": Currency.__members__,
         "verdict": {one.value for one in NameVerdict},
+        "days": {RETURNED},
     }
     # There may be more accounts than the list shows.
     wrong = [Problem("account", CHOOSE)] if account and not ACCOUNT_ID.fullmatch(account) else []
-    days = checked_period(query, visitor.times, choices, wrong)
+    days = checked_period(query, visitor.times, FILTERS, choices, wrong)
     return CollectionFilter(
         account_id=account or None,
         destination_currency=Currency(currency) if currency else None,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidegate.checkout.language.catalog import LANGUAGES
-from tidegate.core.errors import Conflict, NotFound, Refusal
+from tidegate.core.errors import Conflict, Invalid, NotFound, Refusal
 from tidegate.core.method import MethodNames
+from tidegate.dashboard.list_filter import faults_in
 from tidegate.dashboard.payment_page import METHOD_WORDS
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.db import Tx
@@ -31,7 +32,14 @@ class LinkDashboard:
     links_url: str
 
     async def show_list(self, visitor: DashboardVisitor) -> Html:
-        before = visitor.request.query.get("before")
+        query = visitor.request.query
+        problems = [*faults_in(query, ())]
+        if problems:
+            return self.shell.page(
+                visitor, "links.html", title="Payment links", section="Payment links", views=[],
+                wrong=Invalid(*problems), status=422,
+            )  # fmt: skip
+        before = query.get("before")
         number = (await self._find(visitor, before)).link.number if before else None
         page = await commands.list_page(
             self.shell.db, visitor.business.id, is_ended=None, before_number=number, limit=PAGE, now=visitor.now

@@ -1,20 +1,52 @@
-"""Filters in the address of a list. One that is wrong is refused, never ignored.
+"""Filters in the address of a list. One that is wrong, or given twice with two values, is refused, never ignored.
 
 Days are `from` and `to`, both included, in the business's own zone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import NamedTuple
 
 from tidegate.core.errors import Invalid, Problem
 from tidegate.dashboard.format import Times
+from tidegate.infra.http.form import Query
 
 # Beyond these no day of ours can lie, and arithmetic on days comes to its ends.
 YEAR_MIN, YEAR_MAX = 1970, 2199
+# Of a value, in a sentence.
+SHOWN_CHARS_MAX = 40
 CHOOSE = "Choose one of the list."
+# What a sentence calls the filters of all lists.
+FILTER_WORDS = {
+    "q": "the search",
+    "status": "the status",
+    "variance": "the difference",
+    "method": "the method",
+    "currency": "the currency",
+    "link": "the link",
+    "verdict": "the name check",
+    "account": "the account",
+    "days": "what the days are of",
+    "event": "the event",
+    "endpoint": "the endpoint",
+    "reference": "the reference",
+    "answer": "the answer",
+    "tries": "the number of tries",
+    "who": "the person",
+    "what": "the kind of act",
+    "kind": "the kind of line",
+    "tab": "the tab",
+    "only": "the choice of requests",
+    "from": "the first day",
+    "to": "the last day",
+    "before": "the page",
+}
+
+
+# Chosen by a link, and no fields of a form.
+_NO_FIELDS = ("before", "tab", "only", "link")
 
 
 class DayPeriod(NamedTuple):
@@ -24,11 +56,32 @@ class DayPeriod(NamedTuple):
     end: datetime | None
 
 
+def faults_in(query: Mapping[str, str], names: Iterable[str]) -> Iterator[Problem]:
+    """Filters that were left out when an address was read. A form is refused before it comes here."""
+    if not isinstance(query, Query):
+        return
+    for name in (*names, "before"):
+        words, field = FILTER_WORDS[name], "" if name in _NO_FIELDS else name
+        if name in query.unreadable:
+            message = f"The address has a character for {words} that is not text, such as a line break. Enter it anew."
+            yield Problem(field, message)
+        elif name in query.others:
+            first, second = (shown(text) for text in (query[name], query.others[name]))
+            yield Problem(field, f"The address has {words} twice, as “{first}” and as “{second}”. Choose one of them.")
+
+
+def shown(text: str) -> str:
+    return text if len(text) <= SHOWN_CHARS_MAX else f"{text[:SHOWN_CHARS_MAX]}…"
+
+
 def checked_period(
-    query: Mapping[str, str], times: Times, choices: Mapping[str, Container[str]], more: Sequence[Problem] = ()
-) -> DayPeriod:
-    """The days asked for. Raises Invalid with every filter that is wrong: days, and values not among the choices."""
-    problems = [
+    query: Mapping[str, str], times: Times, names: Iterable[str], choices: Mapping[str, Container[str]],
+    more: Sequence[Problem] = (),
+) -> DayPeriod:  # fmt: skip
+    """The days asked for. Raises Invalid with every filter of these names that is wrong: those that cannot be read,
+    days, and values not among the choices."""
+    problems = [*faults_in(query, names)]
+    problems += [
         Problem(name, CHOOSE) for name, values in choices.items() if query.get(name) and query[name] not in values
     ]
     problems += more

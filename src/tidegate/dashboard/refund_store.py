@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from tidegate.infra.db import Row, Tx
-from tidegate.refund.list_store import view_of
+from tidegate.refund.list_store import RefundFilter, view_of
 from tidegate.refund.model import RefundStatus, RefundView
+
+_START, _END = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
 
 
 class RefundOrigin(NamedTuple):
@@ -26,20 +29,39 @@ class ListedRefund(NamedTuple):
     origin: RefundOrigin
 
 
+class RefundPosition(NamedTuple):
+    """Where a page ended."""
+
+    at: datetime
+    id: int
+
+
+def position_of(listed: ListedRefund, wanted: RefundFilter) -> RefundPosition:
+    refund = listed.view.refund
+    ended_at = refund.completed_at if wanted.status is RefundStatus.FAILED else None
+    return RefundPosition(ended_at or refund.initiated_at, refund.id)
+
+
 async def list_page(
-    tx: Tx, business_id: str, status: RefundStatus | None, *, before_id: int | None, limit: int
+    tx: Tx, business_id: str, wanted: RefundFilter, *, before: RefundPosition | None, limit: int
 ) -> list[ListedRefund]:
-    """The newest first."""
-    rows = await tx.fetch(_PAGE, business_id, status, None, before_id, limit)
+    """The newest first. `start` and `end` are of when it began; where those that failed are asked for, of when they
+    did."""
+    # No id is 0, so this is the position just before everything of the end or later.
+    end = RefundPosition(wanted.end or _END, 0)
+    rows = await tx.fetch(
+        _PAGE, business_id, wanted.status, None, wanted.start or _START, *min(end, before or end), limit
+    )
     return [_listed(row) for row in rows]
 
 
 async def find(tx: Tx, business_id: str, reference: str) -> ListedRefund | None:
-    row = await tx.fetchrow(_PAGE, business_id, None, reference, None, 1)
+    row = await tx.fetchrow(_PAGE, business_id, None, reference, _START, _END, 0, 1)
     return _listed(row) if row else None
 
 
-# Who began and who approved a refund is read where nobody can change it: in the audit trail.
+# Of the four ways to the ids one is taken; the others end before they read anything. Who began and who approved a
+# refund is read where nobody can change it: in the audit trail.
 _PAGE = """
     SELECT refund, payment, collection, started.actor, started.proposed_by, approved.actor IS NOT NULL AS is_approved,
            coalesce(actor_key.name, '…' || actor_key.last_four) AS key_name,
@@ -58,9 +80,24 @@ _PAGE = """
       LEFT JOIN credential AS actor_key ON actor_key.business_id = $1 AND 'key/' || actor_key.id = started.actor
       LEFT JOIN person AS asker ON asker.id = substring(coalesce(approved.asked_by, started.actor) FROM '^person/(.*)')
       LEFT JOIN person AS approver ON approver.id = substring(approved.actor FROM '^person/(.*)')
-     WHERE refund.business_id = $1 AND ($2::text IS NULL OR refund.status = $2)
-       AND ($3::text IS NULL OR refund.reference = $3) AND ($4::bigint IS NULL OR refund.id < $4)
-     ORDER BY refund.id DESC LIMIT $5
+     WHERE refund.business_id = $1 AND refund.id = ANY (ARRAY(
+           (SELECT id FROM refund WHERE business_id = $1 AND reference = $3::text)
+            UNION ALL
+           (SELECT id FROM refund
+             WHERE $3 IS NULL AND ($2::text IS NULL OR ($2 = 'successful' AND status = 'successful'))
+               AND business_id = $1 AND initiated_at >= $4 AND (initiated_at, id) < ($5, $6)
+             ORDER BY initiated_at DESC, id DESC LIMIT $7)
+            UNION ALL
+           (SELECT id FROM refund
+             WHERE $2 = 'processing' AND business_id = $1 AND status = 'processing' AND initiated_at >= $4
+               AND (initiated_at, id) < ($5, $6)
+             ORDER BY initiated_at DESC, id DESC LIMIT $7)
+            UNION ALL
+           (SELECT id FROM refund
+             WHERE $2 = 'failed' AND business_id = $1 AND status = 'failed' AND completed_at >= $4
+               AND (completed_at, id) < ($5, $6)
+             ORDER BY completed_at DESC, id DESC LIMIT $7)))
+     ORDER BY CASE WHEN $2 = 'failed' THEN refund.completed_at ELSE refund.initiated_at END DESC, refund.id DESC
 """
 
 

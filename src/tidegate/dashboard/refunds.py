@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+from urllib.parse import urlencode
 
 from tidegate.approval import commands as approvals
 from tidegate.approval import store as approval_store
@@ -14,13 +15,15 @@ from tidegate.core.errors import Conflict, InsufficientBalance, Invalid, NotFoun
 from tidegate.core.money import Money
 from tidegate.dashboard import ledger_store, refund_store
 from tidegate.dashboard.audit_words import page_of, who_of
-from tidegate.dashboard.paging import number_in
-from tidegate.dashboard.refund_store import ListedRefund
+from tidegate.dashboard.list_filter import checked_period
+from tidegate.dashboard.paging import number_in, place_in, place_of
+from tidegate.dashboard.refund_store import ListedRefund, RefundPosition, position_of
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.db import Tx
 from tidegate.infra.page.response import Html
 from tidegate.member.permission import Permission
 from tidegate.refund.commands import NO_REFUND
+from tidegate.refund.list_store import RefundFilter
 from tidegate.refund.model import RefundStatus, RefundView
 
 PAGE = 50
@@ -29,6 +32,8 @@ STATUS_WORDS = {
     RefundStatus.SUCCESSFUL: ("Arrived", "good"),
     RefundStatus.FAILED: ("Failed", "bad"),
 }
+NAMES = ("status", "tab", "from", "to")
+STATUSES = {one.value for one in RefundStatus}
 # Of those who may approve; the others are counted.
 NAMES_MAX = 2
 
@@ -55,6 +60,17 @@ def row_of(listed: ListedRefund) -> RefundRow:
     return RefundRow(view, word, tint, asked_by, approval)
 
 
+def filter_in(visitor: DashboardVisitor) -> RefundFilter:
+    query = visitor.request.query
+    tab, status, problems = query.get("tab", ""), query.get("status", ""), []
+    if tab not in ("", "approve") or (status and status not in STATUSES):
+        problems.append(Problem("", "Choose one of the tabs."))
+    elif tab and status:
+        problems.append(Problem("", f"The address has two tabs, “{tab}” and “{status}”. Choose one of them."))
+    days = checked_period(query, visitor.times, NAMES, {}, problems)
+    return RefundFilter(status=RefundStatus(status) if status else None, start=days.start, end=days.end)
+
+
 def waiting_words(one: WaitingRequest) -> str:
     if one.is_outdated:
         return "has changed since; decline it and ask anew"
@@ -74,26 +90,30 @@ class RefundPages:
     shell: DashboardShell
 
     async def show_list(self, visitor: DashboardVisitor) -> Html:
-        query, business_id = visitor.request.query, visitor.business.id
-        if query.get("tab") == "approve":
+        query, business_id, wrong = visitor.request.query, visitor.business.id, None
+        try:
+            wanted = filter_in(visitor)
+        except Invalid as problem:
+            wanted, wrong = RefundFilter(), problem
+        if query.get("tab") and wrong is None:
             return await self._approvals(visitor, None)
-        status = next((one for one in RefundStatus if one.value == query.get("status")), None)
-        is_wrong = bool(query.get("tab") or (query.get("status") and status is None))
-        wrong = Invalid(Problem("status", "Choose one of the tabs above.")) if is_wrong else None
-        before_id, limit = number_in(query.get("before", "")), 0 if wrong else PAGE + 1
-        is_first = status is None and before_id is None and wrong is None
+        before, limit = place_in(query.get("before", "")), 0 if wrong else PAGE + 1
+        # What waits is not a refund yet, and has no day.
+        is_first = wanted == RefundFilter() and before is None and wrong is None
         async with self.shell.db.connection() as tx:
-            found = await refund_store.list_page(tx, business_id, status, before_id=before_id, limit=limit)
+            found = await refund_store.list_page(
+                tx, business_id, wanted, before=RefundPosition(*before) if before else None, limit=limit
+            )
             waiting = (
                 await approval_store.list_waiting(tx, business_id, now=visitor.now, limit=PAGE) if is_first else []
             )
-        more = f"status={status.value}&" if status else ""
-        last = found[PAGE - 1].view.refund.id if len(found) > PAGE else None
+        kept = {name: query[name] for name in ("status", "from", "to") if query.get(name)}
+        last = place_of(*position_of(found[PAGE - 1], wanted)) if len(found) > PAGE else None
         return self.shell.page(
             visitor, "refunds.html", title="Refunds", section="Refunds", rows=[row_of(one) for one in found[:PAGE]],
-            waiting=[(one, waiting_words(one)) for one in waiting], page_of=page_of,
-            older=f"{visitor.path('/refunds')}?{more}before={last}" if last else None, wanted=status, wrong=wrong,
-            status=422 if wrong else 200,
+            waiting=[(one, waiting_words(one)) for one in waiting], page_of=page_of, asked=query, kept=urlencode(kept),
+            older=urlencode({**kept, "before": last}) if last else None, is_first=before is None,
+            wanted=wanted.status, wrong=wrong, status=422 if wrong else 200,
         )  # fmt: skip
 
     async def _approvals(self, visitor: DashboardVisitor, wrong: Conflict | None) -> Html:

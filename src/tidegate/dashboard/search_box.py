@@ -10,9 +10,10 @@ from urllib.parse import urlencode
 
 from tidegate.core.errors import Invalid, Problem
 from tidegate.core.method import Method
-from tidegate.core.money import CHECKOUT_OFFERS
+from tidegate.core.money import CHECKOUT_OFFERS, Currency
 from tidegate.dashboard.format import Times
-from tidegate.dashboard.list_filter import checked_period
+from tidegate.dashboard.list_filter import FILTER_WORDS, checked_period, shown
+from tidegate.dashboard.payment_page import METHOD_WORDS, STATUS_WORDS
 from tidegate.payment.list_store import PaymentFilter
 from tidegate.payment.model import PaymentStatus
 from tidegate.payment.variance import Variance
@@ -21,111 +22,157 @@ TEXT_CHARS_MAX = 200
 NAMES = ("q", "status", "variance", "method", "currency", "link", "from", "to")
 _REFERENCE = re.compile(r"[A-Za-z0-9\-_.=:]{1,100}")
 _EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,190}")
-_AMOUNT = re.compile(r"([<>]?)([0-9]{1,12}(?:\.[0-9]{1,2})?)")
+_AMOUNT = re.compile(r"([<>]=?|)([0-9]{1,12}(?:\.[0-9]{1,2})?)")
+# Between two amounts that any currency has.
+_STEP = Decimal(1) / max(currency.minor_per_major for currency in Currency)
 # Letters of any script, and what stands between them in a name.
 _NAME = re.compile(r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f .'’-]){0,99}")
 _LINK = re.compile(r"[A-Za-z0-9_]{1,40}")
-_OPERATOR = re.compile(r"(email|ref|name|amount|status|is):(.*)")
-_VARIANCES = {"over": Variance.OVERPAYMENT, "under": Variance.UNDERPAYMENT}
-VARIANCE_WORDS = {"over": "Overpaid", "under": "Underpaid"}
-# The words of the page filter when they are typed, too, with is: and without.
-_TYPED = {word.lower(): _VARIANCES[value] for value, word in VARIANCE_WORDS.items()}
-_IS = _VARIANCES | _TYPED
-_IS_FIELDS = {"unusual": "is_unusual", "unrefunded": "is_unrefunded"}
 # What each operator takes, as the page says it.
 WORKS = {
     "email": "an address, such as email:ada@example.com",
     "ref": "the beginning of a reference, such as ref:ORDER-10",
     "name": "the beginning of a name, such as name:Ada",
-    "amount": "a number, such as amount:5000, amount:>5000 or amount:<99.50",
+    "amount": "a number, such as amount:5000, amount:>5000, amount:>=5000 or amount:<99.50",
     "status": "one of initiated, pending, processing, paid, failed, expired",
+    "method": f"one of {', '.join(Method)}",
+    "currency": "a currency, such as currency:KES",
     "is": "unusual, overpaid, underpaid or unrefunded",
+}
+_OPERATOR = re.compile(rf"({'|'.join(WORKS)}):(.*)", re.IGNORECASE)
+# Like an operator, but none: references may have a colon, too.
+_NO_OPERATOR = re.compile(rf"(?!(?:{'|'.join(WORKS)}):)([a-z]{{2,20}}):.*", re.IGNORECASE)
+_VARIANCES = {"over": Variance.OVERPAYMENT, "under": Variance.UNDERPAYMENT}
+VARIANCE_WORDS = {"over": "Overpaid", "under": "Underpaid"}
+# The words of the page filter when they are typed, too, with is: and without.
+_TYPED = {word.lower(): _VARIANCES[value] for value, word in VARIANCE_WORDS.items()}
+_IS_FIELDS = {"unusual": "is_unusual", "unrefunded": "is_unrefunded"}
+_STATUSES = {status.value: status for status in PaymentStatus} | {"paid": PaymentStatus.SUCCESS}
+_METHODS = {method.value: method for method in Method}
+_CURRENCIES = {currency.value: currency for currency in CHECKOUT_OFFERS}
+# Operators that take one of a few words, and the field that each word filters by.
+_WORDS_OF: dict[str, tuple[str, Mapping[str, object]]] = {
+    "status": ("status", _STATUSES | {word.lower(): status for status, (word, _) in STATUS_WORDS.items()}),
+    "method": ("method", _METHODS),
+    "currency": ("currency", {code.lower(): currency for code, currency in _CURRENCIES.items()}),
+    "is": ("variance", _VARIANCES | _TYPED),
+}
+# What is chosen beside the search: the field of the filter, its values, what the page calls it and them.
+_CHOICES: dict[str, tuple[str, Mapping[str, object], str, Mapping[str, str]]] = {
+    "status": ("status", _STATUSES, "Status", {status.value: word for status, (word, _) in STATUS_WORDS.items()}),
+    "variance": ("variance", _VARIANCES, "Difference", VARIANCE_WORDS),
+    "method": ("method", _METHODS, "Method", METHOD_WORDS),
+    "currency": ("currency", _CURRENCIES, "Currency", {}),
 }
 HINT = "Search for an e-mail address, a reference, a name, >5000, status:failed, is:unusual, overpaid or underpaid."
 
 
+class _Asked:
+    """The fields of a filter, each with the words that asked for it: two that disagree are refused, with both."""
+
+    def __init__(self) -> None:
+        self.fields: dict[str, Any] = {}
+        self.words: dict[str, str] = {}
+
+    def put(self, field: str, value: object, words: str) -> None:
+        if self.fields.setdefault(field, value) != value:
+            raise _disagree(self.words[field], words)
+        self.words.setdefault(field, words)
+
+
+def _disagree(first: str, second: str) -> Invalid:
+    return Invalid(Problem("q", f"Two filters disagree: {first} and {second}. Leave one of them out."))
+
+
 def filter_in(query: Mapping[str, str], times: Times) -> PaymentFilter:
     """Raises Invalid; a filter is never ignored."""
-    found: dict[str, Any] = {}
-    for name, (field, known) in _CHOICES.items():
+    asked = _Asked()
+    days = checked_period(query, times, NAMES, {})
+    for name, (field, known, label, words) in _CHOICES.items():
         if text := query.get(name, ""):
-            found[field] = _one_of(text, known, name)
+            asked.put(field, _one_of(text, known, name), f"“{words.get(text, text)}” under {label}")
     if text := query.get("link", ""):
         if not _LINK.fullmatch(text):
             raise Invalid(Problem("link", "Choose a payment link of this business."))
-        found["link_id"] = text
-    found |= checked_period(query, times, {})._asdict()
+        asked.put("link_id", text, text)
     typed = query.get("q", "").strip()
     if len(typed) > TEXT_CHARS_MAX:
         raise Invalid(Problem("q", f"Enter at most {TEXT_CHARS_MAX} characters."))
-    _read(typed, found)
-    return PaymentFilter(**found)
+    _read(typed, asked)
+    if "variance" in asked.fields:
+        asked.fields.pop("is_unusual", None)  # One of the two kinds of it.
+    return PaymentFilter(**asked.fields, start=days.start, end=days.end)
 
 
-def _read(typed: str, found: dict[str, Any]) -> None:
+def _read(typed: str, asked: _Asked) -> None:
     """Words with an operator, an address or an amount filter by themselves; the rest is a reference or a name."""
     rest = []
     for word in typed.split():
+        words = f"“{shown(word)}” in the search"
         if operator := _OPERATOR.fullmatch(word):
-            _read_operator(operator[1], operator[2], found)
+            _read_operator(operator[1].lower(), operator[2], words, asked)
         elif _EMAIL.fullmatch(word):
-            found["email"] = word.lower()
+            asked.put("email", word.lower(), words)
         elif word.lower() in _TYPED:
-            found["variance"] = _TYPED[word.lower()]
+            asked.put("variance", _TYPED[word.lower()], words)
         elif word[0] in "<>":
-            _read_operator("amount", word, found)
+            _read_operator("amount", word, words, asked)
         else:
             rest.append(word)
     if rest:
-        _read_text(" ".join(rest), found)
+        _read_text(" ".join(rest), asked)
 
 
-def _read_text(text: str, found: dict[str, Any]) -> None:
-    if "name_prefix" in found and _NAME.fullmatch(f"{found['name_prefix']} {text}"):
-        found["name_prefix"] += f" {text}"  # name:Ada Obi
+def _read_text(text: str, asked: _Asked) -> None:
+    """Where a reference or a name is given already, it is the other one."""
+    fields, words = asked.fields, f"“{shown(text)}” in the search"
+    if "name_prefix" in fields and _NAME.fullmatch(f"{fields['name_prefix']} {text}"):
+        fields["name_prefix"] += f" {text}"  # name:Ada Obi
     elif _NAME.fullmatch(text):
-        found["either_prefix" if _REFERENCE.fullmatch(text) else "name_prefix"] = text
+        is_either = _REFERENCE.fullmatch(text) and "reference_prefix" not in fields
+        asked.put("either_prefix" if is_either else "name_prefix", text, words)
     elif _REFERENCE.fullmatch(text):
-        found["reference_prefix"] = text
+        asked.put("reference_prefix", text, words)
     else:
-        raise Invalid(Problem("q", f"No reference and no name is like “{text[:40]}”. {HINT}"))
+        raise Invalid(Problem("q", f"No reference and no name is like “{shown(text)}”. {HINT}"))
 
 
-def _read_operator(name: str, value: str, found: dict[str, Any]) -> None:
-    if name == "email" and _EMAIL.fullmatch(value):
-        found["email"] = value.lower()
+def _read_operator(name: str, value: str, words: str, asked: _Asked) -> None:
+    field, known = _WORDS_OF.get(name, ("", {}))
+    if value.lower() in known:
+        asked.put(field, known[value.lower()], words)
+    elif name == "is" and value.lower() in _IS_FIELDS:
+        asked.put(_IS_FIELDS[value.lower()], True, words)
+    elif name == "email" and _EMAIL.fullmatch(value):
+        asked.put("email", value.lower(), words)
     elif name == "ref" and _REFERENCE.fullmatch(value):
-        found["reference_prefix"] = value
+        asked.put("reference_prefix", value, words)
     elif name == "name" and _NAME.fullmatch(value):
-        found["name_prefix"] = value
-    elif name == "status" and value in _STATUSES:
-        found["status"] = _STATUSES[value]
-    elif name == "is" and value in _IS_FIELDS:
-        found[_IS_FIELDS[value]] = True
-    elif name == "is" and value in _IS:
-        found["variance"] = _IS[value]
+        asked.put("name_prefix", value, words)
     elif name == "amount" and (amount := _AMOUNT.fullmatch(value)):
-        _read_amount(amount[1], Decimal(amount[2]), found)
+        _read_amount(amount[1], Decimal(amount[2]), words, asked)
     else:
-        typed = f"{name}:{value[:40]}"
+        typed = f"{name}:{shown(value)}"
         raise Invalid(Problem("q", f"The search does not take “{typed}”: after {name}: stands {WORKS[name]}."))
 
 
-def _read_amount(sign: str, major: Decimal, found: dict[str, Any]) -> None:
-    if sign != "<":
-        found["least_major"] = major
-    if sign != ">":
-        found["most_major"] = major
+def _read_amount(sign: str, major: Decimal, words: str, asked: _Asked) -> None:
+    """More and less are exact: by the smallest amount there is."""
+    if "<" not in sign:
+        asked.put("least_major", major + _STEP if sign == ">" else major, words)
+    if ">" not in sign:
+        asked.put("most_major", major - _STEP if sign == "<" else major, words)
+    least, most = asked.fields.get("least_major"), asked.fields.get("most_major")
+    if least is not None and most is not None and least > most:
+        raise _disagree(asked.words["least_major"], asked.words["most_major"])
 
 
-_STATUSES = {status.value: status for status in PaymentStatus} | {"paid": PaymentStatus.SUCCESS}
-# What is chosen from a list: the field of the filter, and its values.
-_CHOICES: dict[str, tuple[str, Mapping[str, object]]] = {
-    "status": ("status", _STATUSES),
-    "variance": ("variance", _VARIANCES),
-    "method": ("method", {method.value: method for method in Method}),
-    "currency": ("currency", {currency.value: currency for currency in CHECKOUT_OFFERS}),
-}
+def unknown_operator_in(query: Mapping[str, str]) -> str:
+    """What is typed like an operator and was searched as a reference."""
+    found = (_NO_OPERATOR.fullmatch(word) for word in query.get("q", "").split())
+    return next((one[1] for one in found if one), "")
+
+
 T = TypeVar("T")
 
 
@@ -140,23 +187,13 @@ def kept_in(query: Mapping[str, str]) -> dict[str, str]:
     return {name: query[name] for name in NAMES if query.get(name)}
 
 
-_FILTER_WORDS = {
-    "q": "the search",
-    "status": "the status",
-    "variance": "the difference",
-    "method": "the method",
-    "currency": "the currency",
-    "link": "the link",
-}
-
-
 def drops(query: Mapping[str, str]) -> list[tuple[str, str]]:
     """Words and address without one of the filters each, where there is more than one to drop."""
     kept = kept_in(query)
     found = [
         (words, urlencode({other: value for other, value in kept.items() if other != name}))
-        for name, words in _FILTER_WORDS.items()
-        if name in kept
+        for name, words in FILTER_WORDS.items()
+        if name in kept and name not in ("from", "to")
     ]
     if "from" in kept or "to" in kept:
         found.append(("the dates", urlencode({name: kept[name] for name in kept if name not in ("from", "to")})))

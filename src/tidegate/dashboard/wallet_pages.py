@@ -163,7 +163,7 @@ def _shown_to(visitor: DashboardVisitor, line: WalletLine) -> WalletLine:
 def filter_in(visitor: DashboardVisitor) -> tuple[DayPeriod, tuple[JournalKind, ...] | None]:
     query = visitor.request.query
     kind = query.get("kind", "")
-    days = checked_period(query, visitor.times, {"kind": LINE_KINDS})
+    days = checked_period(query, visitor.times, ("kind", "from", "to"), {"kind": LINE_KINDS})
     return days, LINE_KINDS[kind].kinds if kind else None
 
 

@@ -2096,6 +2096,8 @@ CREATE INDEX collection_of_account_by_verdict ON collection (business_id, accoun
     WHERE name_check ->> 'verdict' <> 'exact';
 CREATE INDEX collection_that_owes ON collection (id) WHERE owed_minor > 0;
 CREATE INDEX collection_returned ON collection (return_asked_at, id) WHERE return_asked_at IS NOT NULL;
+CREATE INDEX collection_of_business_returned ON collection (business_id, return_asked_at, id)
+    WHERE return_asked_at IS NOT NULL;
 CREATE INDEX collection_to_review ON collection (id) WHERE status = 'pending';
 CREATE INDEX collection_hold_to_end ON collection (held_until) WHERE status = 'pending' AND held_until IS NOT NULL;
 -- Who asks where an inflow is names its sender, and no merchant. Inflows are few beside payments, and only an erasure
@@ -2349,7 +2351,9 @@ COMMENT ON COLUMN refund.worth_minor IS 'What the refund cost at the rate of its
 COMMENT ON COLUMN refund.mail_due_at IS 'Since when the payer is to be told of it; emptied in the transaction that writes the mail, which makes it one.';
 CREATE INDEX refund_of_payment ON refund (business_id, payment_id, id) WHERE payment_id IS NOT NULL;
 CREATE INDEX refund_of_collection ON refund (business_id, collection_id, id) WHERE collection_id IS NOT NULL;
+CREATE INDEX refund_by_time ON refund (business_id, initiated_at, id);
 CREATE INDEX refund_not_successful ON refund (business_id, status, id) WHERE status <> 'successful';
+CREATE INDEX refund_failed ON refund (business_id, completed_at, id) WHERE status = 'failed';
 CREATE INDEX refund_mail_to_write ON refund (mail_due_at) WHERE mail_due_at IS NOT NULL;
 
 CREATE TABLE refund_leg (

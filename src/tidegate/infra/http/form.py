@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from urllib.parse import unquote_to_bytes
 
 from starlette.types import Receive, Scope
@@ -44,8 +44,34 @@ class Form(Mapping[str, str]):
 
 
 NOTHING_SENT = Form()
+
+
+class Query(Mapping[str, str]):
+    """What stands after the question mark. It knows what it left out, for pages that must not ignore it."""
+
+    __slots__ = ("_fields", "others", "unreadable")
+
+    def __init__(
+        self, fields: Mapping[str, str], unreadable: Set[str] = frozenset(), others: Mapping[str, str] | None = None
+    ) -> None:
+        self._fields = fields
+        # Names whose value is no text.
+        self.unreadable = unreadable
+        # By name: what it says besides, where it is given again and says something else.
+        self.others = others or {}
+
+    def __getitem__(self, name: str) -> str:
+        return self._fields[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fields)
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+
 # As an empty address would be read: one pair without a name.
-_NO_QUERY: Mapping[str, str] = {"": ""}
+_NO_QUERY = Query({"": ""})
 
 
 async def read_form(headers: Headers, scope: Scope, receive: Receive) -> Form:
@@ -71,18 +97,32 @@ def parse(body: bytes) -> Form:
     return Form(fields)
 
 
-def parse_query(query: bytes) -> Mapping[str, str]:
-    """People share links and programs add to them: of two with one name the first counts, junk is left out."""
+def parse_query(query: bytes) -> Query:
+    """People share links and programs add to them: of two with one name the first that is not empty counts, junk is
+    left out."""
     if not query:
         return _NO_QUERY
     found: dict[str, str] = {}
+    unreadable: set[str] = set()
+    others: dict[str, str] = {}
     for pair in query.split(b"&", FIELDS_MAX)[:FIELDS_MAX]:
         name, _, value = pair.partition(b"=")
-        try:
-            found.setdefault(_text(name), _text(value))
-        except Malformed:
+        if (key := _text_or_none(name)) is None:
             continue
-    return found
+        if (text := _text_or_none(value)) is None:
+            unreadable.add(key)
+        elif not found.get(key):
+            found[key] = text
+        elif text and text != found[key]:
+            others.setdefault(key, text)
+    return Query(found, unreadable, others)
+
+
+def _text_or_none(raw: bytes) -> str | None:
+    try:
+        return _text(raw)
+    except Malformed:
+        return None
 
 
 def _text(raw: bytes) -> str:

@@ -16,7 +16,7 @@ from tidegate.infra.http.cookie import cookies_of
 from tidegate.infra.http.csp_reports import REPORTS_PATH
 from tidegate.infra.http.download import Downloads
 from tidegate.infra.http.error_answer import headers_of, outcome_of
-from tidegate.infra.http.form import NOTHING_SENT, Form, parse_query, read_form
+from tidegate.infra.http.form import NOTHING_SENT, Form, Query, parse_query, read_form
 from tidegate.infra.http.operation import Headers, Stream
 from tidegate.infra.http.reply import Reply
 from tidegate.infra.http.request_limit import Limit
@@ -32,7 +32,7 @@ class PageRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     method: str
     path: Mapping[str, str]
-    query: Mapping[str, str]
+    query: Query
     headers: Headers
     cookies: Mapping[str, str]
     client: str
