@@ -59,10 +59,10 @@ HARD_TO_CHECK = ("letters", "spaces", "combining marks", "dots and at signs", "l
 # The fields of each form of the dashboard; `owner` sends those of a business.
 DASHBOARD_FORMS = {
     "/sign-in": ("email", "password", "next", "passkey"),
-    "/second-factor": ("code", "passkey"),
+    "/second-factor": ("code", "passkey", "next"),
     "/confirm": ("factor", "passkey", "next"),
     "/sign-out": ("unknown",),
-    "/two-step": ("code", "passkey", "passkey_name"),
+    "/two-step": ("code", "passkey", "passkey_name", "next"),
     "/forgot": ("email",),
     "/reset/{link}": ("password",),
     "/invitation/{link}": ("name", "password"),

@@ -71,7 +71,7 @@ async def keyholder(people: People, at_name: People, owner: SignedInPerson) -> K
     await owner.send("/team/invitations", at="/team", email=email, role="developer")
     browser = at_name.browser()
     await form(browser, await mailed_link(people.admin, "invitation"), name="Grace Danjuma", password=GOOD)
-    assert (await browser.get(owner.path())).headers["location"] == ENROL
+    assert (await browser.get(owner.path())).headers["location"] == f"{ENROL}?next={owner.path()}"
     authenticator = SoftAuthenticator(at_name.base_url)
     done = await register(browser, authenticator)
     codes = re.findall(r"<li>([a-z2-7-]{19})</li>", done.text)
@@ -90,7 +90,7 @@ async def test_a_passkey_signs_in_by_itself_and_is_a_second_factor(
     beside = at_name.browser()
     first = await form(beside, "/dashboard/sign-in", email=keyholder.email, password=GOOD)
     assert first.headers["location"] == "/dashboard/second-factor"
-    assert (await beside.get(owner.path())).headers["location"] == "/dashboard/second-factor"
+    assert (await beside.get(owner.path())).headers["location"] == f"/dashboard/second-factor?next={owner.path()}"
     answer = keyholder.authenticator.get(await options_at(beside, "/dashboard/second-factor"))
     assert (await form(beside, "/dashboard/second-factor", passkey=answer)).status_code == 303
     assert (await beside.get(owner.path())).status_code == 200
@@ -200,7 +200,7 @@ async def test_an_owner_resets_the_factors_of_a_member_and_mail_tells(
     assert "Tidegate: your second factors were reset" in [row["subject"] for row in subjects]
     browser = people.browser()
     await form(browser, "/dashboard/sign-in", email=keyholder.email, password=GOOD)
-    assert (await browser.get(owner.path())).headers["location"] == ENROL
+    assert (await browser.get(owner.path())).headers["location"] == f"{ENROL}?next={owner.path()}"
 
 
 async def test_a_reset_by_the_staff_waits_a_day_in_which_a_factor_that_is_used_keeps_them(
@@ -225,7 +225,7 @@ async def test_a_reset_by_the_staff_waits_a_day_in_which_a_factor_that_is_used_k
     assert await with_passkey() == 422
     browser = people.browser()
     await form(browser, "/dashboard/sign-in", email=keyholder.email, password=GOOD)
-    assert (await browser.get(owner.path())).headers["location"] == ENROL
+    assert (await browser.get(owner.path())).headers["location"] == f"{ENROL}?next={owner.path()}"
     with pytest.raises(Conflict, match="no second factor"):
         await reset_factors_of(people.db, keyholder.email)
 
@@ -235,5 +235,5 @@ async def test_a_business_may_demand_two_steps_of_everybody(people: People, owne
     assert (await browser.get(owner.path())).status_code == 200
     done = await owner.send("/settings/two-step", at="/settings", two_step_for_all="yes")
     assert done.status_code == 303
-    assert (await browser.get(owner.path())).headers["location"] == ENROL
+    assert (await browser.get(owner.path())).headers["location"] == f"{ENROL}?next={owner.path()}"
     assert (await owner.get()).status_code == 200

@@ -123,7 +123,7 @@ async def enrolled(people: People, owner: SignedInPerson) -> tuple[httpx.AsyncCl
     """A browser of a developer with codes; the address, the secret, the recovery codes and the code that was used."""
     browser, email = await joined(people, owner, "developer")
     # Nothing opens before enrolment.
-    assert (await browser.get(owner.path())).headers["location"] == "/dashboard/two-step"
+    assert (await browser.get(owner.path())).headers["location"] == f"/dashboard/two-step?next={owner.path()}"
     page = await browser.get("/dashboard/two-step")
     secret = re.findall(r"<code>([A-Z2-7 ]+)</code>", page.text)[0].replace(" ", "")
     used = pyotp.TOTP(secret).now()
@@ -139,7 +139,7 @@ async def test_a_code_works_once_and_a_recovery_code_once(people: People, owner:
     again = people.browser()
     first = await form(again, "/dashboard/sign-in", email=email, password=GOOD)
     assert first.headers["location"] == "/dashboard/second-factor"
-    assert (await again.get(owner.path())).headers["location"] == "/dashboard/second-factor"
+    assert (await again.get(owner.path())).headers["location"] == f"/dashboard/second-factor?next={owner.path()}"
     # The code of the enrolment was used; codes of another secret and of another time are wrong.
     for code in (used, pyotp.TOTP(pyotp.random_base32()).now(), "000000x", ""):
         assert (await form(again, "/dashboard/second-factor", code=code)).status_code == 422

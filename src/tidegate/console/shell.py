@@ -78,12 +78,12 @@ class ConsoleShell(SignedInShell[ConsoleVisitor, StaffPermission]):
     async def visitor_of(self, request: PageRequest, wanted: StaffPermission) -> ConsoleVisitor | Html:
         found = await self.sign_in.find(request.cookies.get(self.session_cookie.name), None)
         if found is None:
-            return see_other(self.site.url(f"{PATH}/sign-in"))
+            return self.way_in("/sign-in", request)
         session = found.session
         if session.needs_second_factor:
-            return see_other(self.site.url(f"{PATH}/second-factor"))
+            return self.way_in("/second-factor", request)
         if session.lacks_second_factor:
-            return see_other(self.site.url(f"{PATH}/two-step"))
+            return self.way_in("/two-step", request)
         async with self.db.connection() as tx:
             staff = await staff_store.find(tx, session.member.id)
             if staff is None:

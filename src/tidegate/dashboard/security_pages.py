@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -122,9 +122,11 @@ class SecurityPages:
     # A second factor
 
     async def show_enrol(self, request: PageRequest, session: MemberSession) -> Html:
-        return await self._enrol_page(request, session)
+        return await self._enrol_page(request, session, request.query)
 
-    async def _enrol_page(self, request: PageRequest, session: MemberSession, wrong: Refusal | None = None) -> Html:
+    async def _enrol_page(
+        self, request: PageRequest, session: MemberSession, given: Mapping[str, str], wrong: Refusal | None = None
+    ) -> Html:
         if not self.is_fresh(session):
             return self._to_confirm("/two-step")
         secret = await self.sign_in.pending_totp(session) or await self.sign_in.new_totp(session)
@@ -134,7 +136,7 @@ class SecurityPages:
         return self.sign_in_pages.page(
             request, "enrol.html", title="Set up two-step sign-in", scope=scope_of(session), wrong=wrong,
             secret=" ".join(secret[at : at + 4] for at in range(0, len(secret), 4)), qr=qr_of(address),
-            passkey=passkey,
+            passkey=passkey, after=self.sign_in_pages.next_in(given.get("next", "")),
         )  # fmt: skip
 
     async def enrol(self, request: PageRequest, session: MemberSession) -> Html:
@@ -149,14 +151,15 @@ class SecurityPages:
             else:
                 token, codes = await self.sign_in.confirm_totp(session, form.get("code", ""))
         except (Invalid, Conflict) as wrong:
-            return await self._enrol_page(request, session, wrong)
+            return await self._enrol_page(request, session, form, wrong)
         cookies = self.sign_in_pages.shell.session_cookie.set(token)
         if not codes:
             return self.sign_in_pages.to(f"{self.sign_in_pages.path}/security", cookies)
         # Shown by this answer alone: a reload asks to send the form again, which its code does not allow.
         return self.sign_in_pages.page(
-            request, "recovery_codes.html", title="Recovery codes", codes=codes, cookies=cookies
-        )
+            request, "recovery_codes.html", title="Recovery codes", codes=codes, cookies=cookies,
+            after=self.sign_in_pages.shell.site.url(self.sign_in_pages.next_in(form.get("next", ""))),
+        )  # fmt: skip
 
     # A fresh proof
 

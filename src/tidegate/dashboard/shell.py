@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
-from urllib.parse import quote
 
 from tidegate.audit import model as audit_model
 from tidegate.audit import store as audit
@@ -70,13 +69,13 @@ class DashboardShell(SignedInShell[DashboardVisitor, Permission]):
         code = request.path["business"]
         found = await self.sign_in.find(request.cookies.get(self.session_cookie.name), code)
         if found is None:
-            return self._to_sign_in(request)
+            return self.way_in("/sign-in", request)
         if found.session.needs_second_factor:
-            return see_other(self.site.url(f"{PATH}/second-factor"))
+            return self.way_in("/second-factor", request)
         if found.membership is None or found.business is None:
             raise NotFound("there is nothing at this address")
         if found.session.needs_enrolment(found.membership):
-            return see_other(self.site.url(f"{PATH}/two-step"))
+            return self.way_in("/two-step", request)
         now = self.clock.now_of(found.membership.business_id)
         visitor = DashboardVisitor(
             request=request, session=found.session, now=now, membership=found.membership, business=found.business
@@ -95,12 +94,6 @@ class DashboardShell(SignedInShell[DashboardVisitor, Permission]):
             )  # fmt: skip
         role = visitor.membership.role.value
         raise AccessDenied(f"as {role} you may not {wanted.value}; an owner or admin can change your role")
-
-    def _to_sign_in(self, request: PageRequest) -> Html:
-        if request.method == "POST":
-            return see_other(self.site.url(f"{PATH}/sign-in"))
-        here = f"{PATH}/{request.path['business']}"
-        return see_other(self.site.url(f"{PATH}/sign-in?next={quote(here, safe='/')}"))
 
     def grant_of(self, visitor: DashboardVisitor, wanted: Permission) -> Grant:
         return permission.grant(visitor.membership.role, wanted)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any, Protocol
 
 from tidegate.core.errors import Conflict, Invalid, NotFound, RateLimited, Refusal
 from tidegate.core.ids import Mode
+from tidegate.dashboard import next_page
 from tidegate.dashboard.form import scope_of
 from tidegate.dashboard.problem import problems_of
 from tidegate.dashboard.renderer import Renderer
@@ -27,8 +27,6 @@ from tidegate.member.sign_in import RESET, SignedIn, SignIn, SignInRequest
 from tidegate.member.sign_in_limit import SignInLimit
 
 SCOPE = "gate"
-# Our own pages alone: no other host, no scheme, no line break.
-_BELOW = re.compile(r"(?:/[A-Za-z0-9_-]+)*")
 
 SignedHandler = Callable[[PageRequest, MemberSession], Awaitable[Html]]
 SignInHandler = Callable[[PageRequest], Awaitable[Html | File]]
@@ -116,8 +114,10 @@ class SignInPages(ABC):
 
     def next_in(self, text: str) -> str:
         """Home for everything that is not surely a page of ours."""
-        is_ours = text.startswith(self.path) and _BELOW.fullmatch(text[len(self.path) :])
-        return text if is_ours else self.path
+        return next_page.next_in(text, self.path)
+
+    def keeping(self, below: str, after: str) -> str:
+        return next_page.keeping(self.path + below, after, self.path)
 
     # Signing in
 
@@ -141,33 +141,35 @@ class SignInPages(ABC):
             )
         except (Invalid, RateLimited) as wrong:
             return self._sign_in_page(request, after=after, wrong=wrong)
-        return self.entered(signed_in, f"{self.path}/second-factor" if signed_in.member.has_second_factor else after)
+        has_more = signed_in.member.has_second_factor
+        return self.entered(signed_in, self.keeping("/second-factor", after) if has_more else after)
 
     async def show_second_factor(self, request: PageRequest, session: MemberSession) -> Html:
-        if not session.needs_second_factor:
-            return self.to(self.path)
-        return await self._second_factor_page(request, session)
+        after = self.next_in(request.query.get("next", ""))
+        return (
+            await self._second_factor_page(request, session, after) if session.needs_second_factor else self.to(after)
+        )
 
     async def _second_factor_page(
-        self, request: PageRequest, session: MemberSession, wrong: Refusal | None = None
+        self, request: PageRequest, session: MemberSession, after: str, wrong: Refusal | None = None
     ) -> Html:
         scope = scope_of(session)
         return self.page(
-            request, "second_factor.html", title="Second step", scope=scope, wrong=wrong,
+            request, "second_factor.html", title="Second step", scope=scope, wrong=wrong, after=after,
             passkey=await self.shell.passkeys.options_to_show(session.member, scope),
             has_totp=session.member.has_totp,
         )  # fmt: skip
 
     async def second_factor(self, request: PageRequest, session: MemberSession) -> Html:
-        form = request.form
+        form, after = request.form, self.next_in(request.form.get("next", ""))
         try:
             if "passkey" in form:
                 token = await self.shell.passkeys.show(session, form["passkey"], scope_of(session))
             else:
                 token = await self.shell.sign_in.second_factor(session, form.get("code", ""))
         except (Invalid, RateLimited) as wrong:
-            return await self._second_factor_page(request, session, wrong)
-        return self.to(self.path, self.shell.session_cookie.set(token))
+            return await self._second_factor_page(request, session, after, wrong)
+        return self.to(after, self.shell.session_cookie.set(token))
 
     async def sign_out(self, request: PageRequest, session: MemberSession) -> Html:
         await self.shell.sign_in.sign_out(request.cookies.get(self.shell.session_cookie.name, ""))
@@ -222,10 +224,13 @@ class SignInPages(ABC):
 
         async def handle(request: PageRequest) -> Html:
             found = await self.shell.sign_in.find(request.cookies.get(self.shell.session_cookie.name), None)
+            given = request.form if request.method == "POST" else request.query
+            # What is no page to come back to leads where it would have led itself.
+            after = request.address if is_complete and request.method != "POST" else given.get("next", "")
             if found is None:
-                return self.to(f"{self.path}/sign-in")
+                return self.to(self.keeping("/sign-in", after))
             if is_complete and found.session.needs_second_factor:
-                return self.to(f"{self.path}/second-factor")
+                return self.to(self.keeping("/second-factor", after))
             if request.method == "POST":
                 self.check(request, scope_of(found.session))
             return await handler(request, found.session)

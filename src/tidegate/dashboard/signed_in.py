@@ -21,6 +21,7 @@ from tidegate.core.errors import BodyTooLarge, Invalid, Problem, Refusal
 from tidegate.core.ids import Mode
 from tidegate.dashboard.form import OF_THE_SHELL, scope_of, show_factor, shows_factor
 from tidegate.dashboard.format import Times
+from tidegate.dashboard.next_page import keeping
 from tidegate.dashboard.problem import problems_of, title_of
 from tidegate.dashboard.renderer import Renderer
 from tidegate.infra.db import Database
@@ -122,6 +123,12 @@ class SignedInShell(Generic[V, P]):
     def facts_of(self, visitor: V) -> dict[str, Any]:
         """What every page of this shell is drawn with besides."""
         return {}
+
+    def way_in(self, below: str, request: PageRequest) -> Html:
+        """To a page before this one, which leads back to it. A form is lost; its address leads to the page that has
+        it."""
+        root = self.sign_in.realm.path
+        return see_other(self.site.url(keeping(f"{root}{below}", request.address, root)))
 
     @property
     def is_sandbox(self) -> bool:

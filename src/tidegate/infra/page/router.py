@@ -31,6 +31,8 @@ class PageRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request for a page."""
 
     method: str
+    # As it was sent: path and query.
+    address: str
     path: Mapping[str, str]
     query: Query
     headers: Headers
@@ -181,11 +183,12 @@ def refusing(html: Html, refusal: Refusal, status: int) -> Html:
 
 
 def _request_of(scope: Scope) -> PageRequest:
-    headers = Headers(scope["headers"])
+    headers, raw_path, raw_query = Headers(scope["headers"]), scope["raw_path"], scope["query_string"]
     return PageRequest(
         method=scope["method"],
+        address=(raw_path + b"?" + raw_query if raw_query else raw_path).decode("latin-1"),
         path=path_of(scope),
-        query=parse_query(scope["query_string"]),
+        query=parse_query(raw_query),
         headers=headers,
         cookies=cookies_of(headers),
         client=client_of(scope),
