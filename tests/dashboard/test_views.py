@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from build import Shop
+from build import Shop, order
 from checkout.paying import card
 from conftest import MakeCheckout, MakeShop
 from dashboard.people import People, SignedInPerson
@@ -45,11 +45,51 @@ async def test_a_view_is_saved_shared_renamed_and_deleted(
     assert await admin.fetchval("SELECT count(*) FROM saved_view") == 1
 
 
-@pytest.mark.parametrize("wrong", [{"name": ""}, {"name": "x" * 61}, {"status": "green"}, {"status": "", "q": ""}])
-async def test_a_wrong_view_is_refused(owner: SignedInPerson, admin: Any, wrong: dict[str, str]) -> None:
-    answer = await owner.send("/views", at="/payments", **{"name": "Failed", **FILTERS, **wrong})
-    assert answer.status_code == 422
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"name": ""}, "Enter a name."),
+        ({"name": "x" * 61}, "The name has 61 characters; shorten it to at most 60."),
+        ({"status": "green"}, "Choose one of"),
+        ({"status": "", "q": ""}, "Choose a filter first"),
+    ],
+)
+async def test_a_wrong_view_is_refused_on_its_list(
+    owner: SignedInPerson, shop: Shop, admin: Any, wrong: dict[str, str], said: str
+) -> None:
+    await shop.create(order(reference="ORDER-1"))
+    filters = {"status": "initiated", "q": "ORDER-"}
+    answer = await owner.send("/views", at="/payments", **{"name": "Open ones", **filters, **wrong})
+    assert (answer.status_code, said in answer.text) == (422, True)
     assert await admin.fetchval("SELECT count(*) FROM saved_view") == 0
+    # The list with its filters, unless these are wrong; and what was typed.
+    assert ("/payments/tg_" in answer.text) is (wrong.get("status") != "green")
+    assert f'name="name" type="text" value="{wrong["name"]}"' in answer.text if "name" in wrong else True
+
+
+async def test_a_wrong_new_name_of_a_view_is_refused_on_its_list(owner: SignedInPerson, admin: Any) -> None:
+    await owner.send("/views", at="/payments?status=failed", name="Failed", **FILTERS)
+    number = await admin.fetchval("SELECT id FROM saved_view")
+    for name in (" ", "x" * 61):
+        answer = await owner.send(f"/views/{number}", at="/payments", what="rename", name=name)
+        assert (answer.status_code, '<details class="confirm" open>' in answer.text) == (422, True)
+        assert f'name="name" type="text" value="{name}"' in answer.text
+    assert await admin.fetchval("SELECT name FROM saved_view") == "Failed"
+    # To delete it, its name does not matter.
+    assert (await owner.send(f"/views/{number}", at="/payments", what="delete", name="")).status_code == 303
+
+
+async def test_one_view_too_many_is_refused_on_its_list(owner: SignedInPerson, admin: Any) -> None:
+    await owner.send("/views", at="/payments?status=failed", name="Failed", **FILTERS)
+    await admin.execute(
+        """
+        INSERT INTO saved_view (business_id, person_id, name, filters, is_shared, created_at)
+        SELECT business_id, person_id, name, filters, is_shared, created_at FROM saved_view, generate_series(2, 30)
+        """
+    )
+    answer = await owner.send("/views", at="/payments?status=failed", name="Another", status="expired")
+    assert (answer.status_code, "There are 30 views" in answer.text, "Newest" in answer.text) == (409, True, False)
+    assert 'value="Another"' in answer.text
 
 
 async def test_the_palette_finds_payments_refunds_and_pages_that_the_role_sees(

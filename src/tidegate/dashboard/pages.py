@@ -74,7 +74,7 @@ class Dashboard:
             *ReceiptPages(self.shell, payment_pages).routes(),
             *self.cases.table(),
             *FindPages(self.shell, payment_pages).routes(),
-            *ViewPages(self.shell).routes(),
+            *ViewPages(self.shell, payment_pages.list_page).routes(),
             *NewLinkPages(self.shell, names, taken).routes(),
             *LinkDashboard(self.shell, names, settings.links_url).routes(),
             *RefundPages(self.shell).routes(),

@@ -37,6 +37,7 @@ from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVi
 from tidegate.dashboard.views import VIEWS_MAX, tabs
 from tidegate.infra.http import csv_text
 from tidegate.infra.http.operation import Csv, Stream
+from tidegate.infra.http.status import STATUS_OF
 from tidegate.infra.page.response import Html, StreamedFile
 from tidegate.member.permission import Permission
 from tidegate.payment import commands as payment_commands
@@ -74,11 +75,17 @@ class PaymentPages:
 
     async def show_list(self, visitor: DashboardVisitor) -> Html:
         """A pay code leads to its payment."""
-        query, business_id = visitor.request.query, visitor.business.id
-        before, wrong = place_in(query.get("before", "")), None
-        page, count, wanted = PaymentPage([], False), PaymentCount(0, True), PaymentFilter()
+        query = visitor.request.query
         if (code := query.get("q", "").strip()).startswith(PAY_CODE) and await self.find(visitor, code) is not None:
             return self.shell.to(visitor, f"/payments/{code}")
+        return await self.list_page(visitor, query)
+
+    async def list_page(
+        self, visitor: DashboardVisitor, query: Mapping[str, str], view_refused: Refusal | None = None
+    ) -> Html:
+        """`view_refused` says why a view of it was not saved."""
+        business_id, before, wrong = visitor.business.id, place_in(query.get("before", "")), None
+        page, count, wanted = PaymentPage([], False), PaymentCount(0, True), PaymentFilter()
         try:
             wanted = wanted_in(visitor, query)
             page, count = await search.list_counted(
@@ -88,10 +95,11 @@ class PaymentPages:
             wrong = _in_words(refused)
         async with self.shell.db.connection() as tx:
             views = await view_store.list_seen(tx, business_id, visitor.session.member.id, limit=VIEWS_MAX * 2)
-        last = page.rows[-1] if page.has_more else None
+        last, refused = page.rows[-1] if page.has_more else None, wrong or view_refused
         older = search_box.address_of(query, before=place_of(last.created_at, last.id)) if last else None
         return self.shell.page(
-            visitor, "payments.html", title="Payments", section="Payments", wrong=wrong, status=422 if wrong else 200,
+            visitor, "payments.html", title="Payments", section="Payments", wrong=refused,
+            status=STATUS_OF[type(refused)] if refused else 200, is_filter_wrong=wrong is not None,
             rows=[row_of(visitor, row) for row in page.rows], count=count, query=query,
             kept=search_box.address_of(query), filters=search_box.kept_in(query), tabs=tabs(views, query),
             drops=search_box.drops(query), works=search_box.WORKS,

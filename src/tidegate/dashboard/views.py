@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tidegate.core.errors import AccessDenied, Conflict, Invalid, NotFound, Problem
+from tidegate.core.errors import AccessDenied, Conflict, Invalid, NotFound, Problem, Refusal
 from tidegate.dashboard import search_box, view_store
 from tidegate.dashboard.paging import number_in
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
@@ -39,19 +39,30 @@ def tabs(views: Sequence[SavedView], query: Mapping[str, str]) -> list[ViewTab]:
     return found
 
 
+# The list with these filters, and why its view was not saved.
+DrawList = Callable[[DashboardVisitor, Mapping[str, str], Refusal], Awaitable[Html]]
+
+
 @dataclass(frozen=True)
 class ViewPages:
     shell: DashboardShell
+    draw_list: DrawList
 
     async def create(self, visitor: DashboardVisitor) -> Html:
+        filters = search_box.kept_in(visitor.form)
+        try:
+            return await self._create(visitor, filters)
+        except (Invalid, Conflict) as wrong:
+            return await self.draw_list(visitor, filters, wrong)
+
+    async def _create(self, visitor: DashboardVisitor, filters: dict[str, str]) -> Html:
         form, person_id = visitor.form, visitor.session.member.id
-        filters, name = search_box.kept_in(form), name_in(form.get("name", ""))
+        name, is_shared = name_in(form.get("name", "")), "shared" in form
         search_box.filter_in(filters, visitor.times)
-        is_shared = "shared" in form
         if is_shared and not visitor.may(Permission.SHARE_VIEWS):
             raise AccessDenied(f"as {visitor.membership.role.value} you may not {Permission.SHARE_VIEWS.value}")
         if not filters:
-            raise Invalid(Problem("name", "Choose a filter first: a view keeps the filters of the list."))
+            raise Invalid(Problem("", "Choose a filter first: a view keeps the filters of the list."))
 
         async def act(tx: Tx) -> str:
             if len(await view_store.list_seen(tx, visitor.business.id, person_id, limit=VIEWS_MAX)) >= VIEWS_MAX:
@@ -66,6 +77,10 @@ class ViewPages:
     async def change(self, visitor: DashboardVisitor) -> Html:
         """Rename or delete."""
         number, what = number_in(visitor.request.path["view"]), visitor.form.get("what", "")
+        try:
+            name, wrong = name_in(visitor.form.get("name", "")), None
+        except Invalid as problem:
+            name, wrong = "", problem
         async with self.shell.db.transaction() as tx:
             seen = await view_store.list_seen(tx, visitor.business.id, visitor.session.member.id, limit=VIEWS_MAX * 2)
             found = next((one for one in seen if one.id == number), None)
@@ -75,8 +90,10 @@ class ViewPages:
                 raise AccessDenied("this view is shared by another person; an owner, admin or finance can change it")
             if what == "delete":
                 await view_store.delete(tx, visitor.business.id, found.id)
-            else:
-                await view_store.rename(tx, visitor.business.id, found.id, name_in(visitor.form.get("name", "")))
+            elif wrong is None:
+                await view_store.rename(tx, visitor.business.id, found.id, name)
+        if wrong is not None and what == "rename":
+            return await self.draw_list(visitor, found.filters, wrong)
         kept = search_box.address_of(found.filters) if what == "rename" else ""
         return self.shell.to(visitor, f"/payments?{kept}" if kept else "/payments")
 
