@@ -138,3 +138,17 @@ async def test_an_address_that_a_form_left_behind_leads_to_the_page_of_the_form(
             path = row.path.replace("{", "").replace("}", "")
             expected = page_of(row, pages).replace("{", "").replace("}", "")
             assert (await owner.get(path, status=303)).headers["location"] == owner.path(expected), row.name
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("q=" + "x" * 201, "The search has 201 characters; shorten it to at most 200."),
+        ("q=" + "x" * 7_000, "The search has 7,000 characters"),
+        ("q=%00", "that is not text"),
+        ("q=one&q=two", "twice, as “one” and as “two”"),
+    ],
+)
+async def test_a_search_for_anything_that_cannot_be_made_says_why(owner: SignedInPerson, query: str, said: str) -> None:
+    page = (await owner.get(f"/find?{query}", status=422)).text
+    assert (said in page, "Nothing is called so" in page) == (True, False)

@@ -11,10 +11,12 @@ from tidegate.collection.model import CollectionStatus
 from tidegate.console import find_store
 from tidegate.console.find_store import SearchResult, Sought
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
+from tidegate.core.errors import Invalid
 from tidegate.core.ids import business_code_of
 from tidegate.core.money import Currency, Money
 from tidegate.core.visible import visible
 from tidegate.dashboard.inflow_pages import INFLOW_WORDS
+from tidegate.dashboard.list_filter import search_problems
 from tidegate.dashboard.paging import number_in
 from tidegate.dashboard.payment_page import STATUS_WORDS
 from tidegate.dashboard.refunds import STATUS_WORDS as REFUND_WORDS
@@ -43,7 +45,14 @@ class ConsoleSearch:
 
     async def show(self, visitor: ConsoleVisitor) -> Html:
         """The one thing that is called so is opened at once."""
-        sought = sought_in(visitor.request.query.get("q", ""))
+        query = visitor.request.query
+        text = text_in(query.get("q", ""))
+        if problems := search_problems(query, text, chars_max=TEXT_CHARS_MAX):
+            return self.shell.page(
+                visitor, "find.html", title="Find", sought=text[:TEXT_CHARS_MAX], wrong=Invalid(*problems), status=422,
+                found=[],
+            )  # fmt: skip
+        sought = sought_in(text)
         async with self.shell.db.transaction() as tx:
             found = await find(tx, sought, rails=list(self.deps.rails)) if sought.text else []
         opened = the_one(found, sought.text)
@@ -115,8 +124,7 @@ async def _find_by_identifier(tx: Tx, sought: Sought, rails: Sequence[str]) -> l
     ]
 
 
-def sought_in(typed: str) -> Sought:
-    text = text_in(typed)
+def sought_in(text: str) -> Sought:
     return Sought(
         text=text,
         email=text.lower() if _EMAIL.fullmatch(text) else None,
@@ -132,7 +140,7 @@ def text_in(typed: str) -> str:
     text = " ".join(visible(typed).split()).lstrip("#")
     if text.lower().startswith(("http://", "https://")):
         text = re.split(r"[?#]", text, maxsplit=1)[0].rstrip("/").rpartition("/")[2]
-    return text[:TEXT_CHARS_MAX]
+    return text
 
 
 def spellings_of(reference: str) -> list[str]:

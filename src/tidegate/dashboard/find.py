@@ -10,6 +10,7 @@ from tidegate.core.errors import Invalid, NotFound
 from tidegate.core.money import Money
 from tidegate.dashboard import navigation
 from tidegate.dashboard.format import amount
+from tidegate.dashboard.list_filter import search_problems
 from tidegate.dashboard.payments import PaymentPages, wanted_in
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.page.response import Html
@@ -79,7 +80,13 @@ class FindPages:
     payments: PaymentPages
 
     async def show(self, visitor: DashboardVisitor) -> Html:
-        typed = visitor.request.query.get("q", "").strip()[:TEXT_CHARS_MAX]
+        query = visitor.request.query
+        typed = query.get("q", "").strip()
+        if problems := search_problems(query, typed, chars_max=TEXT_CHARS_MAX):
+            return self.shell.page(
+                visitor, "find.html", title="Find", finds=typed[:TEXT_CHARS_MAX], wrong=Invalid(*problems), status=422,
+                payments=[], refunds=[], search_targets=[], more="",
+            )  # fmt: skip
         payments = await self._payments(visitor, typed) if typed else []
         return self.shell.page(
             visitor, "find.html", title=f"Find {typed}" if typed else "Find", finds=typed, payments=payments,

@@ -6,6 +6,7 @@ Days are `from` and `to`, both included, in the business's own zone.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import NamedTuple
 
@@ -68,6 +69,15 @@ def faults_in(query: Mapping[str, str], names: Iterable[str]) -> Iterator[Proble
         elif name in query.others:
             first, second = (shown(text) for text in (query[name], query.others[name]))
             yield Problem(field, f"The address has {words} twice, as “{first}” and as “{second}”. Choose one of them.")
+
+
+def search_problems(query: Mapping[str, str], typed: str, *, chars_max: int) -> list[Problem]:
+    """What is wrong with a search for anything; `typed` is what counts of it."""
+    problems = [*faults_in(query, ("q",))]
+    if len(typed) > chars_max:
+        problems.append(Problem("q", f"The search has {len(typed):,} characters; shorten it to at most {chars_max}."))
+    # Its field is in the frame of the page.
+    return [replace(problem, field="") for problem in problems]
 
 
 def shown(text: str) -> str:

@@ -91,8 +91,8 @@ class PaymentPages:
             page, count = await search.list_counted(
                 self.shell.db, business_id, wanted, before=ListPosition(*before) if before else None, limit=PAGE
             )
-        except Invalid as refused:
-            wrong = _in_words(refused)
+        except Invalid as problem:
+            wrong = _in_words(problem)
         async with self.shell.db.connection() as tx:
             views = await view_store.list_seen(tx, business_id, visitor.session.member.id, limit=VIEWS_MAX * 2)
         last, refused = page.rows[-1] if page.has_more else None, wrong or view_refused
