@@ -11,16 +11,16 @@ import msgspec
 from tidegate.app import document_of
 from tidegate.infra.http.operation import encode
 
-_DOCUMENT: dict[str, Any] = msgspec.json.decode(encode(document_of((), "http://localhost")))
+DOCUMENT: dict[str, Any] = msgspec.json.decode(encode(document_of((), "http://localhost")))
 
 
 def _validator(event: dict[str, Any]) -> Any:
     schema = event["post"]["requestBody"]["content"]["application/json"]["schema"]
-    whole = {**schema, "components": _DOCUMENT["components"]}
+    whole = {**schema, "components": DOCUMENT["components"]}
     return jsonschema_rs.Draft202012Validator(whole, validate_formats=True)
 
 
-_VALIDATORS = {name: _validator(event) for name, event in _DOCUMENT["webhooks"].items()}
+_VALIDATORS = {name: _validator(event) for name, event in DOCUMENT["webhooks"].items()}
 
 
 def problems_of(payloads: Iterable[bytes]) -> list[str]:

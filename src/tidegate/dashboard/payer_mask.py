@@ -8,8 +8,14 @@ from typing import Any
 from tidegate.dashboard.shell import DashboardVisitor
 from tidegate.member.permission import Permission
 
-# Of events: whose values say who the payer is. Below `customer` all of them do.
-_OF_PAYERS = {"customerName", "senderAddress", "senderBank", "payerAccountName", "payerAccountNumber", "payerBankName"}
+# Of events: whose values, and all below them, say who the payer is, or what somebody wrote who may say so.
+_OF_PAYERS = {
+    "customer", "customerName", "senderAddress", "senderBank", "payerAccountName", "payerAccountNumber",
+    "payerBankName", "payerBankCode", "description", "note", "reason", "metadata",
+    # Of whoever holds an account.
+    "KYCInformation", "verifiedKYCData", "meansOfId", "utilityBill", "bankStatement", "attachments", "monthlyVolume",
+    "paymentFlowDescription", "entityName",
+}  # fmt: skip
 
 
 def payer_of(visitor: DashboardVisitor, text: str) -> str:
@@ -31,10 +37,9 @@ def _masked(text: str) -> str:
 
 def without_payer(value: Any, *, is_payer: bool = False) -> Any:
     if isinstance(value, dict):
-        return {
-            name: without_payer(one, is_payer=is_payer or name == "customer" or name in _OF_PAYERS)
-            for name, one in value.items()
-        }
+        return {name: without_payer(one, is_payer=is_payer or name in _OF_PAYERS) for name, one in value.items()}
     if isinstance(value, list):
         return [without_payer(one, is_payer=is_payer) for one in value]
-    return _masked(value) if is_payer and isinstance(value, str) else value
+    if not is_payer or value is None or isinstance(value, bool):
+        return value
+    return _masked(value if isinstance(value, str) else "")
