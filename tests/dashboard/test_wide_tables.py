@@ -19,9 +19,11 @@ from tidegate.member.permission import Role
 pytestmark = pytest.mark.usefixtures("unlimited")
 
 PAGES = (
-    "/payments", "/refunds", "/wallets/NGN", "", "/refunds?status=failed", "/inflows?days=returned", "/links", "/webhooks",
+    "/payments", "/refunds", "/wallets/NGN", "", "/refunds?status=failed", "/inflows?days=returned", "/links",
+    "/webhooks",
     "/audit", "/developers", "/find?q=MARKETPLACE", "/takings?currency=NGN", "/wallets",
-    "/payments?q=reference:nothing&status=failed",
+    "/payments?q=reference:nothing&status=failed", "/payments?q=%3E6+%3C5", "/refunds?from=x&tab=y",
+    "/inflows?status=x&status=y",
 )  # fmt: skip
 # By how many pixels the widest list, or the page, is wider than where it stands.
 TOO_WIDE = """() => Math.max(...[...document.querySelectorAll('main .flush'), document.documentElement].map(
@@ -39,7 +41,8 @@ async def long_words(people: People, shop: Shop, inflows: Inflows, new_checkout:
     payer = {"name": "Wolfeschlegelsteinhausenbergerdorffwelchevoralternwaren", "accountNumber": "1", "bankName": "B"}
     for name in (DIFFERENT, CLOSE):
         await inflows.notified(credit(number, 987_654_321, payeeName=name, payer={**payer, "bankCode": None}))
-    await owner.make_link(name=f"{LONG}-TICKETS", amount="98765432.10")
+    made = await owner.make_link(name=f"{LONG}-TICKETS", amount="98765432")
+    assert made.status_code == 303, made.text[-3000:]
     await owner.send(
         "/webhooks/endpoints", at="/webhooks", url=f"https://hooks.example.com/{LONG.lower()}/{LONG.lower()}"
     )
@@ -48,7 +51,7 @@ async def long_words(people: People, shop: Shop, inflows: Inflows, new_checkout:
 
 
 async def test_no_amount_is_cut_off_beside_long_words(
-    people: People, shop: Shop, new_checkout: MakeCheckout, long_words: SignedInPerson
+    people: People, shop: Shop, new_checkout: MakeCheckout, long_words: SignedInPerson, inflows: Inflows
 ) -> None:
     owner = long_words
     references = [f"{LONG}-{number:018}" for number in range(3)]
@@ -63,6 +66,7 @@ async def test_no_amount_is_cut_off_beside_long_words(
     # Refunds that end in .13 are declined.
     await checkout.tick()
     await checkout.let_pass("5s")
+    assert await inflows.deliver() > 0
     async with chromium() as browser:
         page = await visit(browser, owner, people.base_url)
         wide: dict[tuple[str, int], int] = {}
@@ -77,6 +81,10 @@ async def test_no_amount_is_cut_off_beside_long_words(
                         await page.screenshot(path=Path(folder) / f"wide-{name}-{theme}-{width}.png", full_page=True)
                 if (pixels := await page.evaluate(TOO_WIDE)) > 0:
                     wide[below, width] = pixels
+            # The last width is a phone's. The name of the business leaves room for the menu.
+            menu = await page.locator(".top summary").bounding_box()
+            assert menu is not None
+            assert menu["height"] <= 44
         assert wide == {}
         await page.goto(owner.path("/refunds"))
         shown = await page.inner_text("main table")

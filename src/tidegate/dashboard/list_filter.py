@@ -90,13 +90,15 @@ def checked_period(
 ) -> DayPeriod:  # fmt: skip
     """The days asked for. Raises Invalid with every filter of these names that is wrong: those that cannot be read,
     days, and values not among the choices."""
-    problems = [*faults_in(query, names)]
-    problems += [
+    faults = [*faults_in(query, names)]
+    problems = [
         Problem(name, CHOOSE) for name, values in choices.items() if query.get(name) and query[name] not in values
     ]
     problems += more
     first, last = _days(query, problems)
-    if problems:
+    # Of a filter that was not read, its value says no more.
+    told = {fault.field for fault in faults}
+    if problems := [*faults, *(problem for problem in problems if problem.field not in told)]:
         raise Invalid(*problems)
     return DayPeriod(
         times.start_of(first) if first else None, times.start_of(last + timedelta(days=1)) if last else None
