@@ -166,3 +166,6 @@ async def test_an_account_is_approved_until_a_day(
     assert "until 31 Dec 2099, 00:00 UTC" in (await approver.get("/approvals")).text
     assert (await decide(approver, await open_approval(approver))).status_code == 303
     assert str(await admin.fetchval("SELECT expires_at FROM virtual_account")) == "2099-12-31 00:00:00+00:00"
+    page = (await operator.get(at)).text
+    assert f"<dt>Proposed by</dt><dd>{operator.member.name}" in page
+    assert f"<dt>Approved by</dt><dd>{approver.member.name}" in page

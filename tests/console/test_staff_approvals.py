@@ -567,6 +567,27 @@ async def test_where_a_merchant_s_events_are_sent_is_changed_by_two_and_stopped_
     assert await admin.fetchval("SELECT status FROM webhook_endpoint") == "disabled"
 
 
+async def test_proposals_about_one_address_leave_those_about_another_alone(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any
+) -> None:
+    """Bound to that endpoint: what is approved about another one of the merchant makes none of them void."""
+    at = f"/merchants/{inflows.shop.business_id}"
+    for url in ("https://example.com/one", "https://example.com/two"):
+        given = {"url": url, "why": "they asked for it"}
+        assert (await operator.send(f"{at}/endpoints", at=at, **given)).status_code == 303
+    for _ in range(2):
+        assert (await decide(approver, await open_approval(approver))).status_code == 303
+    rows = await admin.fetch("SELECT id, url FROM webhook_endpoint ORDER BY url")
+    assert [row["url"] for row in rows] == ["https://example.com/one", "https://example.com/two"]
+    for row in rows:
+        page = (await operator.get(at)).text.partition(f'name="endpoint" value="{row["id"]}"')[0]
+        version = page.rpartition('name="version" value="')[2].partition('"')[0]
+        given = {"url": f"{row['url']}/in", "why": "they moved", "endpoint": row["id"], "version": version}
+        assert (await operator.send(f"{at}/endpoints", at=at, **given)).status_code == 303
+    for _ in range(2):
+        assert (await decide(approver, await open_approval(approver))).status_code == 303
+
+
 async def test_view_as_reads_and_changes_nothing(
     operator: SignedInStaff, inflows: Inflows, people: People, admin: Any
 ) -> None:

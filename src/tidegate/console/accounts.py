@@ -10,10 +10,10 @@ import msgspec
 
 from tidegate.account import commands, document_store, model, question, question_store, store
 from tidegate.account.field import end_in
-from tidegate.account.model import Account, AccountAction, AccountStatus
+from tidegate.account.model import Account, AccountAction, AccountStatus, DocumentType
 from tidegate.account.wire import checklist_of
 from tidegate.approval import store as approval_store
-from tidegate.console.proposing import propose, show_proposals
+from tidegate.console.proposing import decided_by, propose, show_proposals
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, IllegalTransition, Invalid, NotFound, Problem, Refusal
 from tidegate.dashboard.paging import number_in
@@ -34,6 +34,12 @@ _STATES = {
     AccountStatus.DECLINED: ("Declined", ""),
     AccountStatus.EXPIRED: ("Expired", ""),
     AccountStatus.CLOSED: ("Closed", ""),
+}
+_DOCUMENTS = {
+    DocumentType.MEANS_OF_ID: "Proof of identity",
+    DocumentType.BANK_STATEMENT: "Bank statement",
+    DocumentType.UTILITY_BILL: "Utility bill",
+    DocumentType.ATTACHMENT: "Other document",
 }
 PROPOSALS = {"approve": "account.approve", "reinstate": "account.reinstate"}
 
@@ -71,14 +77,15 @@ class AccountPages:
             stored = await document_store.list_of(tx, account.business_id, account.id)
             asked = await question_store.list_of(tx, account.business_id, account.id)
             staff = await staff_store.list_names(tx)
+            opened_by = await decided_by(tx, account.business_id, "account.approve", account.id)
         is_asked = any(one.is_open for one in asked)
         word, tint = state_words(account, is_asked=is_asked)
         return self.shell.page(
             visitor, "account.html", title=f"Account of {account.holder}", section="Accounts to approve", wrong=wrong,
             status=422 if isinstance(wrong, Invalid) else 409 if wrong else 200, account=account, business=business,
             proposed=proposed, stored=stored, asked=asked, staff=staff, is_asked=is_asked, word=word, tint=tint,
-            version=version,
-            facts=kyc_facts(account), checklist=_checklist(account),
+            version=version, opened_by=opened_by, facts=kyc_facts(account), checklist=_checklist(account),
+            documents=[(one, _DOCUMENTS[one.type]) for one in account.documents],
             is_decidable=not any(not one.is_void for one in proposed),
             allowed={action.value for action in model.allowed(account)},
         )  # fmt: skip
@@ -166,7 +173,7 @@ def state_words(account: Account, *, is_asked: bool = False) -> tuple[str, str]:
 
 def _checklist(account: Account) -> list[tuple[str, bool]]:
     """The usual documents, and whether an address of each was given."""
-    return [(_words(name).capitalize(), is_given) for name, is_given in checklist_of(account).items()]
+    return [(_DOCUMENTS[DocumentType(name)], is_given) for name, is_given in checklist_of(account).items()]
 
 
 def kyc_facts(account: Account) -> list[tuple[str, str]]:

@@ -33,36 +33,27 @@ async def list_oldest(tx: Tx) -> dict[str, datetime]:
         """
         SELECT '/approvals' AS page, min(asked_at) AS since FROM approval
          WHERE realm = 'console' AND status = 'open' AND expires_at > now()
-         UNION ALL SELECT '/accounts', least(
-               (SELECT min(created_at) FROM virtual_account WHERE status = 'pending'),
-               (SELECT min(created_at - ahead) FROM business_clock JOIN virtual_account USING (business_id)
-                 WHERE status = 'pending'))
-         UNION ALL SELECT '/held', least(
-               (SELECT min(created_at) FROM collection WHERE status = 'pending'),
-               (SELECT min(created_at - ahead) FROM business_clock JOIN collection USING (business_id)
-                 WHERE status = 'pending'))
+         UNION ALL SELECT '/accounts', min(created_at - coalesce(ahead, '0'))
+          FROM virtual_account LEFT JOIN business_clock USING (business_id) WHERE status = 'pending'
+         UNION ALL SELECT '/held', min(created_at - coalesce(ahead, '0'))
+          FROM collection LEFT JOIN business_clock USING (business_id) WHERE status = 'pending'
          UNION ALL SELECT '/suspense', least(
-               (SELECT min(created_at) FROM receipt WHERE outcome = 'suspense'),
-               (SELECT min(created_at - ahead) FROM business_clock JOIN receipt USING (business_id)
-                 WHERE outcome = 'suspense'),
+               (SELECT min(created_at - coalesce(ahead, '0'))
+                  FROM receipt LEFT JOIN business_clock USING (business_id) WHERE outcome = 'suspense'),
                (SELECT min(received_at) FROM notification WHERE state = 'quarantined'))
          UNION ALL SELECT '/stuck', least(
-               (SELECT min(asked_at) FROM money_return WHERE status = 'failed'),
-               (SELECT min(asked_at) FROM money_return
-                 WHERE next_try_at IS NOT NULL AND asked_at < now() - $1::interval),
-               (SELECT min(asked_at - ahead) FROM business_clock JOIN money_return USING (business_id)
-                 WHERE status = 'failed' OR (next_try_at IS NOT NULL AND asked_at - ahead < now() - $1::interval)),
-               (SELECT min(refund.initiated_at) FROM refund_leg AS leg
+               (SELECT min(asked_at - coalesce(ahead, '0'))
+                  FROM money_return LEFT JOIN business_clock USING (business_id) WHERE status = 'failed'),
+               (SELECT min(asked_at - coalesce(ahead, '0'))
+                  FROM money_return LEFT JOIN business_clock USING (business_id)
+                 WHERE next_try_at IS NOT NULL AND asked_at - coalesce(ahead, '0') < now() - $1::interval),
+               (SELECT min(refund.initiated_at - coalesce(clock.ahead, '0')) FROM refund_leg AS leg
                   JOIN refund ON refund.business_id = leg.business_id AND refund.id = leg.refund_id
-                 WHERE leg.next_poll_at IS NOT NULL AND refund.initiated_at < now() - $1::interval),
-               (SELECT min(refund.initiated_at - clock.ahead) FROM business_clock AS clock
-                  JOIN refund_leg AS leg ON leg.business_id = clock.business_id
-                  JOIN refund ON refund.business_id = leg.business_id AND refund.id = leg.refund_id
-                 WHERE leg.next_poll_at IS NOT NULL AND refund.initiated_at - clock.ahead < now() - $1::interval))
-         UNION ALL SELECT '/disputes', least(
-               (SELECT min(opened_at) FROM dispute WHERE status = 'open'),
-               (SELECT min(opened_at - ahead) FROM business_clock JOIN dispute USING (business_id)
-                 WHERE status = 'open'))
+                  LEFT JOIN business_clock AS clock ON clock.business_id = leg.business_id
+                 WHERE leg.next_poll_at IS NOT NULL
+                   AND refund.initiated_at - coalesce(clock.ahead, '0') < now() - $1::interval))
+         UNION ALL SELECT '/disputes', min(opened_at - coalesce(ahead, '0'))
+          FROM dispute LEFT JOIN business_clock USING (business_id) WHERE status = 'open'
          UNION ALL SELECT '/bank', least(
                (SELECT min(proposed_at) FROM bank_payout WHERE status = 'proposed'),
                (SELECT min(booked_on) FROM bank_entry WHERE state = 'problem')::timestamptz)

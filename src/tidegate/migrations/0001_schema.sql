@@ -2106,6 +2106,27 @@ CREATE INDEX collection_by_amount ON collection (source_currency, source_minor, 
 CREATE INDEX collection_by_payer_account ON collection ((payer ->> 'account_number'));
 CREATE INDEX collection_by_payer_name ON collection ((lower(payer ->> 'name') COLLATE "C"));
 
+CREATE FUNCTION figures_of(p_business_id text, p_since timestamptz, p_most integer, p_newest integer,
+                           OUT held bigint, OUT owing bigint, OUT ended bigint, OUT paid bigint, OUT taken text[])
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_since timestamptz := time_of(p_business_id, p_since);
+BEGIN
+    SELECT count(*) INTO held
+      FROM (SELECT FROM collection WHERE business_id = p_business_id AND status = 'pending' LIMIT p_most) AS waiting;
+    SELECT count(*) INTO owing
+      FROM (SELECT FROM payment WHERE business_id = p_business_id AND owed_minor > 0 LIMIT p_most) AS reversed;
+    SELECT count(*), count(*) FILTER (WHERE newest.status = 'success') INTO ended, paid
+      FROM (SELECT status FROM payment
+             WHERE business_id = p_business_id AND created_at >= v_since AND status IN ('success', 'failed', 'expired')
+             ORDER BY created_at DESC, id DESC LIMIT p_newest) AS newest;
+    SELECT array_agg(sums.words ORDER BY sums.words) INTO taken
+      FROM (SELECT currency || ' ' || sum(received_minor) AS words FROM takings
+             WHERE business_id = p_business_id AND hour >= v_since GROUP BY currency) AS sums;
+END
+$$;
+COMMENT ON FUNCTION figures_of IS 'A merchant as the list of the console shows it: inflows held and payments that owe, up to p_most; of the newest p_newest payments since then that ended, how many were paid; what was taken, as currency and minor units.';
+
 -- Milliseconds since 2020 and a serial number: the key is also the order of time, and no larger than a JavaScript
 -- number holds exactly, until 2089.
 CREATE SEQUENCE collection_serial MINVALUE 0 MAXVALUE 4095 CYCLE;

@@ -97,15 +97,15 @@ async def version_of_keys(tx: Tx, business_id: str, _subject: str) -> int | None
     return found
 
 
-async def version_of_endpoints(tx: Tx, business_id: str, _url: str) -> int | None:
-    """Each endpoint that is made, and each that is deleted."""
+async def version_of_address(tx: Tx, business_id: str, url: str) -> int | None:
+    """Of this address: what another endpoint became meanwhile changes nothing about a new one."""
     found: int | None = await tx.fetchval(
         """
-        SELECT (SELECT count(*) + count(deleted_at) FROM webhook_endpoint WHERE business_id = $1)
+        SELECT (SELECT count(*) + count(deleted_at) FROM webhook_endpoint WHERE business_id = $1 AND url = $2)
           FROM business WHERE id = $1
         """,
-        business_id,
-    )
+        business_id, url,
+    )  # fmt: skip
     return found
 
 

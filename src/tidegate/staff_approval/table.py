@@ -161,7 +161,7 @@ STAFF_COMMANDS: dict[str, StaffCommand] = {
         check=check.key,
     ),
     "webhook.add": StaffCommand(
-        arguments.EndpointArguments, store.version_of_endpoints, rights.add_endpoint,
+        arguments.EndpointArguments, store.version_of_address, rights.add_endpoint,
         lambda _: "Send a merchant's events to another address", describe.new_endpoint, _merchant_page,
     ),
     "webhook.change": StaffCommand(
