@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -17,7 +19,7 @@ from inflow import Inflows
 from receiver import Receiver, receiving
 from tidegate.alarm.commands import AlarmWatch, facts_of, update
 from tidegate.alarm.health_store import EndpointHealth, RailHour
-from tidegate.alarm.model import AlarmFacts, CardHour, alarms_of
+from tidegate.alarm.model import AlarmFacts, CardHour, advice_of, alarms_of
 from tidegate.core.clock import SystemClock
 from tidegate.member.permission import Role
 
@@ -62,7 +64,10 @@ def endpoint(*, failing_for: timedelta, waiting: int, status: str = "enabled") -
     ],
 )
 def test_what_is_alarming(facts: dict[str, Any], raised: set[str]) -> None:
-    assert {rule for rule, _ in alarms_of(AlarmFacts(now=NOW, **facts))} == raised
+    found = alarms_of(AlarmFacts(now=NOW, **facts))
+    assert {rule for rule, _ in found} == raised
+    # Each says what to do, and has a page to do it on.
+    assert all(advice_of(*key) and alarm.page for key, alarm in found.items())
 
 
 async def test_an_alarm_is_raised_once_told_and_ends_by_itself(
@@ -95,15 +100,42 @@ async def test_what_is_wrong_with_the_books_hides_nothing_else_that_is(
     operator: SignedInStaff, inflows: Inflows, admin: Any
 ) -> None:
     """Each has its own alarm and mail, says what it is now, and ends alone."""
-    quarantine, tampered = "quarantine: one notice", "audit trail: row 17 was changed"
+    quarantine, tampered = "quarantine: one notice", "audit trail: row 17"
+    words = {
+        quarantine: "A rail contradicts itself: one notice",
+        f"{quarantine} and another": "A rail contradicts itself: one notice and another",
+        tampered: "The audit trail was changed: row 17",
+    }
     for findings in ((quarantine,), (f"{quarantine} and another", tampered), (tampered,)):
         facts = AlarmFacts(now=SystemClock().now(), proven_at=SystemClock().now(), proof_findings=findings)
         await update(inflows.runtime.db, facts, "")
         rows = await admin.fetch("SELECT sentence FROM alarm WHERE ended_at IS NULL")
-        assert {row["sentence"] for row in rows} == {*findings}
+        assert {row["sentence"] for row in rows} == {words[finding] for finding in findings}
         overview = (await operator.get()).text
-        assert all(finding in overview for finding in findings)
+        assert all(words[finding] in overview for finding in findings)
     assert await admin.fetchval("SELECT count(*) FROM mail WHERE recipient = $1", operator.member.email) == 2
+
+
+async def test_the_page_of_an_alarm_says_what_to_do_where_and_when_it_was_there_before(
+    operator: SignedInStaff, inflows: Inflows, admin: Any
+) -> None:
+    db, now = inflows.runtime.db, SystemClock().now()
+    owed = AlarmFacts(now=now, owed=((inflows.shop.business_id, "Bakery", "EUR 5.00"),))
+    for facts in (owed, AlarmFacts(now=now), owed):
+        await update(db, facts, "https://console.example")
+    overview = (await operator.get()).text
+    (found,) = re.findall(r'href="/console(/alarms/\d+)">What to do', overview)
+    page = (await operator.get(found)).text
+    for words in (
+        "Bakery owes EUR 5.00", "Agree with the merchant how it pays", "The same before",
+        f'href="/console/merchants/{inflows.shop.business_id}">Go to the merchant',
+    ):  # fmt: skip
+        assert words in page, words
+    letter = await admin.fetchval("SELECT text_body FROM mail ORDER BY id DESC LIMIT 1")
+    assert "Agree with the merchant how it pays" in letter
+    assert f"https://console.example/console{found}" in letter
+    for other in ("/alarms/0", "/alarms/x", "/alarms/99999999999999999999"):
+        await operator.get(other, status=404)
 
 
 async def test_cards_that_are_tried_out_are_paused_until_the_operator_lifts_it(
@@ -113,10 +145,13 @@ async def test_cards_that_are_tried_out_are_paused_until_the_operator_lifts_it(
     facts = AlarmFacts(now=now, cards=(CardHour(business_id, "Bakery", 1, 40),))
     await update(inflows.runtime.db, facts, "")
     at = f"/merchants/{business_id}"
-    assert "so its cards were paused" in (await operator.get(at)).text
+    assert "Its cards were paused." in (await operator.get(at)).text
     assert (await operator.send(f"{at}/cards", at=at, what="lift")).status_code == 303
-    # While the alarm lasts, what was lifted stays lifted.
-    await update(inflows.runtime.db, facts, "")
+    # While the alarm lasts, what was lifted stays lifted, and the alarm says so.
+    lifted = (await facts_of(inflows.runtime.db)).lifted
+    await update(inflows.runtime.db, replace(facts, lifted=lifted), "")
+    overview = (await operator.get()).text
+    assert ("The pause of its cards was lifted." in overview, "were paused" in overview) == (True, False)
     assert await admin.fetchval("SELECT count(*) FROM card_pause WHERE lifted_at IS NULL") == 0
     assert (await operator.send(f"{at}/cards", at=at, what="lift")).status_code == 409
 

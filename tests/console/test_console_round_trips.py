@@ -29,7 +29,8 @@ async def test_a_page_of_merchants_is_one_question(
     await admin.execute(
         """
         INSERT INTO business (id, code, name, email, created_at, updated_at)
-        SELECT lpad(to_hex(number), 24, '0'), lpad(number::text, 5, '0'), 'Shop ' || number, 'x@example.com', now(), now()
+        SELECT lpad(to_hex(number), 24, '0'), lpad(number::text, 5, '0'), 'Shop ' || number, 'x@y.example',
+               now(), now()
           FROM generate_series(1, 60) AS number
         """
     )

@@ -8,7 +8,7 @@ from datetime import timedelta
 import structlog
 
 from tidegate.alarm import health_store, store
-from tidegate.alarm.model import CARDS_DECLINED, Alarm, AlarmFacts, alarms_of
+from tidegate.alarm.model import CARDS_DECLINED, Alarm, AlarmFacts, advice_of, alarms_of
 from tidegate.alarm.store import KnownAlarm
 from tidegate.audit.model import OURSELVES
 from tidegate.core.clock import Clock, SystemClock
@@ -46,6 +46,7 @@ async def facts_of(db: Database) -> AlarmFacts:
             endpoints=tuple(await health_store.list_endpoints(tx, limit=ENDPOINTS_MAX)),
             cards=tuple(await store.list_cards(tx, since=now - HOUR)),
             owed=tuple(await store.list_owed(tx)),
+            lifted=await store.list_lifted(tx),
             first_journal_at=await store.find_first_journal(tx),
         )
 
@@ -58,8 +59,8 @@ async def update(db: Database, facts: AlarmFacts, console_url: str) -> int:
         known = {(one.rule, one.subject): one for one in await store.list_open(tx)}
         for key, alarm in current.items():
             if key not in known:
-                await store.insert(tx, alarm, now=facts.now)
-                await _mail(tx, alarm, console_url, facts)
+                number = await store.insert(tx, alarm, now=facts.now)
+                await _mail(tx, alarm, f"{console_url}/console/alarms/{number}", facts)
                 if alarm.rule == CARDS_DECLINED:
                     await card_pause.pause(tx, alarm.subject, alarm.sentence, by=OURSELVES, now=facts.now)
                 changes += 1
@@ -74,13 +75,18 @@ async def update(db: Database, facts: AlarmFacts, console_url: str) -> int:
     return changes
 
 
-async def _mail(tx: Tx, alarm: Alarm, console_url: str, facts: AlarmFacts) -> None:
+async def _mail(tx: Tx, alarm: Alarm, url: str, facts: AlarmFacts) -> None:
+    told = (
+        one_line(alarm.sentence),
+        advice_of(alarm.rule, alarm.subject),
+        "The alarm ends by itself once its cause has.",
+    )
     for recipient in await store.list_recipients(tx):
         letter = Mail(
             recipient=recipient,
             subject=one_line(f"Tidegate alarm: {alarm.sentence}")[:200],
-            paragraphs=(one_line(alarm.sentence), "The alarm ends by itself once its cause has."),
-            link=("Look at it", f"{console_url}/console{alarm.page}"),
+            paragraphs=told,
+            link=("Look at it", url),
             closing="You get this as one of the staff of this deployment.",
         )
         await mail.insert(tx, PLATFORM_BUSINESS_ID, letter, now=facts.now)
@@ -128,6 +134,7 @@ def payload_of(one: KnownAlarm) -> dict[str, str | int | None]:
         "rule": one.rule,
         "subject": one.subject,
         "text": one.sentence,
+        "advice": one.advice,
         "raisedAt": to_iso(one.raised_at),
         "endedAt": to_iso(one.ended_at) if one.ended_at else None,
     }

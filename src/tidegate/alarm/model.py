@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from tidegate.alarm.health_store import EndpointHealth, RailHour
+from tidegate.doctor.fault import fault_of, sentence_of
 
 UNPROVEN_FOR = timedelta(hours=1)
 QUEUE_OLD_AFTER = timedelta(minutes=10)
@@ -21,6 +22,22 @@ RAIL_SUCCESS_PERCENT_MIN = 50
 CARDS_DECLINED_PERCENT_MAX = 80
 # Pauses the cards of the merchant while it lasts, unless one of the staff lifts it before.
 CARDS_DECLINED = "cards_declined"
+BOOKS_WRONG = "books_wrong"
+SENTENCE_CHARS_MAX = 500
+# What to do, by rule; of the books, by what is wrong with them.
+_ADVICE = {
+    "books_unproven": "Look under Jobs whether a worker runs, and what its rounds say. “Prove now” under Books does it "
+    "at once.",
+    "queue_old": "Look under Jobs whether the worker's rounds are in time, and what failed. Start a worker where none "
+    "runs.",
+    "work_parked": "Under Jobs, the error stands beside each. Fix its cause, then try it again there.",
+    "rail_failing": "Ask the support of the rail what it answers. Pause it where payers had better pay another way.",
+    "endpoint_failing": "Tell the merchant what its server answers, which each delivery shows. What waits is sent once "
+    "it answers.",
+    CARDS_DECLINED: "Ask the merchant whether its shop is attacked. The pause of its cards ends with the alarm; on the "
+    "merchant's page it is lifted before.",
+    "wallet_owed": "Agree with the merchant how it pays. What it takes next pays the debt by itself.",
+}
 
 
 class Alarm(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +73,8 @@ class AlarmFacts:
     cards: tuple[CardHour, ...] = ()
     # Merchants, with the amount as text, whose reversed money the wallet did not cover.
     owed: tuple[tuple[str, str, str], ...] = ()
+    # Merchants whose cards were paused by an open alarm, and the pause was lifted.
+    lifted: frozenset[str] = frozenset()
     # Since when there has been anything to prove.
     first_journal_at: datetime | None = field(default=None)
 
@@ -72,7 +91,9 @@ def _unproven(facts: AlarmFacts) -> Iterator[Alarm]:
 def _wrong(facts: AlarmFacts) -> Iterator[Alarm]:
     """One for each thing that was found wrong: an open one hides no other."""
     for finding in facts.proof_findings:
-        yield Alarm(rule="books_wrong", subject=finding.partition(":")[0], page="/books", sentence=finding[:500])
+        subject = finding.partition(":")[0]
+        sentence = shorten(sentence_of(finding), SENTENCE_CHARS_MAX)
+        yield Alarm(rule=BOOKS_WRONG, subject=subject, page=fault_of(subject).page, sentence=sentence)
 
 
 def _queues(facts: AlarmFacts) -> Iterator[Alarm]:
@@ -104,7 +125,7 @@ def _endpoints(facts: AlarmFacts) -> Iterator[Alarm]:
             continue
         if facts.now - since > ENDPOINT_FAILING_FOR:
             yield Alarm(
-                rule="endpoint_failing", subject=one.endpoint_id, page="/webhooks",
+                rule="endpoint_failing", subject=one.endpoint_id, page=f"/webhooks/{one.business_id}/{one.endpoint_id}",
                 sentence=f"{one.business}: {one.url} fails since {ago(facts.now - since)}, {one.waiting} events wait.",
             )  # fmt: skip
 
@@ -113,10 +134,12 @@ def _cards(facts: AlarmFacts) -> Iterator[Alarm]:
     for one in facts.cards:
         ended = one.succeeded + one.declined
         if ended >= ATTEMPTS_MIN and one.declined * 100 > ended * CARDS_DECLINED_PERCENT_MAX:
+            is_lifted = one.business_id in facts.lifted
+            done = "The pause of its cards was lifted." if is_lifted else "Its cards were paused."
             yield Alarm(
                 rule=CARDS_DECLINED, subject=one.business_id, page=f"/merchants/{one.business_id}",
                 sentence=f"{one.business}: cards were declined in {one.declined} of {ended} payments of the last hour; "
-                "stolen ones may be tried out, so its cards were paused.",
+                f"stolen ones may be tried out. {done}",
             )  # fmt: skip
 
 
@@ -136,6 +159,15 @@ RULES: tuple[Callable[[AlarmFacts], Iterator[Alarm]], ...] = (
 def alarms_of(facts: AlarmFacts) -> dict[tuple[str, str], Alarm]:
     found = (alarm for rule in RULES for alarm in rule(facts))
     return {(alarm.rule, alarm.subject): alarm for alarm in found}
+
+
+def advice_of(rule: str, subject: str) -> str:
+    """What to do about it; empty for a rule of another version."""
+    return fault_of(subject).advice if rule == BOOKS_WRONG else _ADVICE.get(rule, "")
+
+
+def shorten(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
 def ago(length: timedelta) -> str:

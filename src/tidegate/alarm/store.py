@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from tidegate.alarm.health_store import LOOKED_AT_MAX
-from tidegate.alarm.model import Alarm, CardHour
+from tidegate.alarm.model import CARDS_DECLINED, Alarm, CardHour, advice_of
 from tidegate.core.ids import PLATFORM_BUSINESS_ID
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
@@ -22,6 +22,27 @@ class KnownAlarm(NamedTuple):
     page: str
     raised_at: datetime
     ended_at: datetime | None
+
+    @property
+    def advice(self) -> str:
+        return advice_of(self.rule, self.subject)
+
+
+async def find(tx: Tx, alarm_id: int) -> KnownAlarm | None:
+    row = await tx.fetchrow("SELECT * FROM alarm WHERE business_id = $1 AND id = $2", PLATFORM_BUSINESS_ID, alarm_id)
+    return _known(row) if row else None
+
+
+async def list_alike(tx: Tx, alarm: KnownAlarm, *, limit: int) -> list[KnownAlarm]:
+    """Others of the same rule and subject, the newest first."""
+    rows = await tx.fetch(
+        """
+        SELECT * FROM alarm WHERE business_id = $1 AND rule = $2 AND subject = $3 AND id <> $4
+         ORDER BY id DESC LIMIT $5
+        """,
+        PLATFORM_BUSINESS_ID, alarm.rule, alarm.subject, alarm.id, limit,
+    )  # fmt: skip
+    return [_known(row) for row in rows]
 
 
 async def list_open(tx: Tx) -> list[KnownAlarm]:
@@ -46,12 +67,16 @@ async def lock(tx: Tx) -> None:
     await tx.execute("SELECT pg_advisory_xact_lock(hashtextextended('alarm', 0))")
 
 
-async def insert(tx: Tx, alarm: Alarm, *, now: datetime) -> None:
-    await tx.execute(
-        """
-        INSERT INTO alarm (business_id, rule, subject, sentence, page, raised_at) VALUES ($1, $2, $3, $4, $5, $6)
-        """,
-        PLATFORM_BUSINESS_ID, alarm.rule, alarm.subject, alarm.sentence, alarm.page, now,
+async def insert(tx: Tx, alarm: Alarm, *, now: datetime) -> int:
+    """Its number."""
+    return int(
+        await tx.fetchval(
+            """
+            INSERT INTO alarm (business_id, rule, subject, sentence, page, raised_at) VALUES ($1, $2, $3, $4, $5, $6)
+            RETURNING id
+            """,
+            PLATFORM_BUSINESS_ID, alarm.rule, alarm.subject, alarm.sentence, alarm.page, now,
+        )
     )  # fmt: skip
 
 
@@ -154,6 +179,18 @@ async def list_cards(tx: Tx, *, since: datetime) -> list[CardHour]:
         since, LOOKED_AT_MAX,
     )  # fmt: skip
     return [CardHour(**row) for row in rows]
+
+
+async def list_lifted(tx: Tx) -> frozenset[str]:
+    """Merchants whose cards an open alarm has paused, and who take cards again: one of the staff has lifted it."""
+    rows = await tx.fetch(
+        """
+        SELECT business.id FROM business JOIN alarm ON alarm.subject = business.id
+         WHERE alarm.business_id = $1 AND alarm.rule = $2 AND alarm.ended_at IS NULL AND business.takes_cards
+        """,
+        PLATFORM_BUSINESS_ID, CARDS_DECLINED,
+    )  # fmt: skip
+    return frozenset(row["id"] for row in rows)
 
 
 async def list_owed(tx: Tx) -> list[tuple[str, str, str]]:

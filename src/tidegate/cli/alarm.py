@@ -38,7 +38,8 @@ def list_(is_ended: bool, limit: int, as_json: bool) -> None:
     table = Table("Rule", "What", "Raised", "Ended")
     for one in found:
         ended = f"{one.ended_at:%Y-%m-%d %H:%M} UTC" if one.ended_at else "–"
-        table.add_row(one.rule, plain(one.sentence), f"{one.raised_at:%Y-%m-%d %H:%M} UTC", ended)
+        what = plain(one.sentence) + ("" if one.ended_at else f"\n→ {plain(one.advice)}")
+        table.add_row(one.rule, what, f"{one.raised_at:%Y-%m-%d %H:%M} UTC", ended)
     show_table(table, "[green]✓[/] No alarm.")
 
 
@@ -47,6 +48,7 @@ def _to_json(one: KnownAlarm) -> dict[str, object]:
         "rule": one.rule,
         "subject": one.subject,
         "sentence": one.sentence,
+        "advice": one.advice,
         "raisedAt": to_iso(one.raised_at),
         "endedAt": to_iso(one.ended_at) if one.ended_at else None,
     }

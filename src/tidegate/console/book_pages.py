@@ -14,6 +14,7 @@ from tidegate.core.ids import PLATFORM_BUSINESS_ID
 from tidegate.core.money import Currency, Money
 from tidegate.dashboard.paging import number_in
 from tidegate.doctor import proof_store
+from tidegate.doctor.fault import sentence_of
 from tidegate.doctor.proof import prove
 from tidegate.infra.page.response import File, Html
 from tidegate.ledger import books
@@ -35,8 +36,9 @@ class BookPages:
             heads = await ledger_store.list_heads(tx, limit=PAGE)
         balance = [(one.currency, one.account, Money(one.minor, Currency(one.currency))) for one in sums]
         return self.shell.page(
-            visitor, "books.html", title="Books", section="Books", balance=balance, proofs=proofs, heads=heads
-        )
+            visitor, "books.html", title="Books", section="Books", balance=balance, proofs=proofs, heads=heads,
+            sentence_of=sentence_of,
+        )  # fmt: skip
 
     async def prove(self, visitor: ConsoleVisitor) -> Html:
         await prove(self.shell.db)

@@ -9,11 +9,15 @@ from tidegate.alarm import health_store
 from tidegate.alarm import store as alarm_store
 from tidegate.console import queue_store, work_store
 from tidegate.console.navigation import console_items
+from tidegate.console.queue_store import QueueCounts
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.console.work_store import CurrencyTaken
+from tidegate.core.errors import NotFound
 from tidegate.core.money import Money
 from tidegate.dashboard.format import NOTHING, percent
+from tidegate.dashboard.paging import number_in
 from tidegate.doctor import proof_store
+from tidegate.doctor.fault import sentence_of
 from tidegate.infra.page.response import Html
 from tidegate.rail import pause_store
 from tidegate.staff import store as staff_store
@@ -45,7 +49,7 @@ class Overview:
         return self.shell.page(
             visitor, "overview.html", title="Overview", section="Overview",
             alarms=alarms, paused=paused, names=names, taken=[taken_words(one) for one in taken],
-            proof=proofs[0] if proofs else None,
+            proof=proofs[0] if proofs else None, sentence_of=sentence_of,
             rails=[(one, percent(one.succeeded, one.succeeded + one.failed)) for one in rails],
             waiting=[
                 (item.name, item.below, item.waiting, age_of(oldest.get(item.below), visitor.now))
@@ -61,11 +65,35 @@ class Overview:
             is_open, ended = await alarm_store.list_open(tx), await alarm_store.list_ended(tx, limit=ENDED)
         return self.shell.page(visitor, "alarms.html", title="Alarms", section="Alarms", open=is_open, ended=ended)
 
+    async def show_alarm(self, visitor: ConsoleVisitor) -> Html:
+        """What to do about it, and whether it was there before."""
+        number = number_in(visitor.request.path["alarm"])
+        async with self.shell.db.connection() as tx:
+            alarm = await alarm_store.find(tx, number) if number is not None else None
+            if alarm is None:
+                raise NotFound("there is nothing at this address")
+            alike = await alarm_store.list_alike(tx, alarm, limit=ENDED)
+        return self.shell.page(
+            visitor, "alarm.html", title="Alarm", section="Alarms", alarm=alarm, alike=alike,
+            where=place_of(alarm.page),
+        )  # fmt: skip
+
     def routes(self) -> list[ConsoleRoute]:
         return [
             ConsoleRoute("GET", "", "showConsole", StaffPermission.SEE, self.show),
             ConsoleRoute("GET", "/alarms", "showAlarms", StaffPermission.SEE, self.show_alarms),
+            ConsoleRoute("GET", "/alarms/{alarm}", "showAlarm", StaffPermission.SEE, self.show_alarm),
         ]
+
+
+def place_of(page: str) -> str:
+    """The name of the page that an alarm is about, as the side has it."""
+    top = f"/{page.split('/')[1]}"
+    if page.startswith("/merchants/"):
+        return "the merchant"
+    if page.startswith("/webhooks/"):
+        return "the endpoint"
+    return next(item.name for group in console_items(QueueCounts()) for item in group if item.below == top)
 
 
 def age_of(since: datetime | None, now: datetime) -> str:

@@ -147,7 +147,7 @@ async def list_forgotten(tx: Tx, before: datetime) -> list[str]:
 async def list_quarantined(tx: Tx) -> list[str]:
     rows = await tx.fetch(
         """
-        SELECT rail || '/' || id || ': ' || coalesce(note, '') AS notification FROM notification
+        SELECT coalesce(note || ' (' || rail || '/' || id || ')', rail || '/' || id) AS notification FROM notification
          WHERE state = 'quarantined' ORDER BY received_at LIMIT $1
         """,
         FINDINGS_MAX,

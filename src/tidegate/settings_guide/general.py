@@ -34,7 +34,7 @@ FIRST_SECTIONS = (
             SettingRow(
                 name="TIDEGATE_ALARM_URL",
                 meaning="Where alarms are posted as JSON when they are raised and when they end: `id`, `rule`, "
-                "`subject`, `text`, `raisedAt`, `endedAt`. The staff get them by mail in any case.",
+                "`subject`, `text`, `advice`, `raisedAt`, `endedAt`. The staff get them by mail in any case.",
             ),
             SettingRow(
                 name="HOST",
