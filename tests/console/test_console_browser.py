@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -29,16 +30,18 @@ from tidegate.rail.event import DisputeChanged, DisputeStatus, Notification
 from tidegate.runtime import Runtime
 from tidegate.webhook import queue
 from tidegate.webhook.field import delivery_id
+from tidegate.webhook.model import EVENTS
 
 PAGES = (
     "", "/find?q=x", "/find?q=order", "/payments/{business}/{payment}", "/refunds/{business}/{payment}",
-    "/alarms", "/merchants", "/merchants/{business}", "/approvals", "/accounts", "/accounts/{account}", "/held",
+    "/alarms", "/alarms/{alarm}",
+    "/merchants", "/merchants/{business}", "/approvals", "/accounts", "/accounts/{account}", "/held",
     "/held?status=returned", "/held/{held}", "/held/{returned}", "/refunds/{business}/{inflow}",
     "/suspense", "/suspense/{receipt}", "/suspense/{closed}", "/stuck", "/stuck/refund/{business}/{refund}",
     "/disputes", "/bank",
     "/bank/{business}/{payout}",
     "/rails", "/rates", "/rates?base=EUR&quote=NGN", "/books",
-    "/books/EUR/suspense",
+    "/books/EUR/suspense", "/books/USD/conversion", "/accounts/{opened}",
     "/webhooks", "/webhooks/{business}/{endpoint}", "/webhooks/{business}/deliveries/{delivery}",
     "/jobs", "/audit", "/staff", "/sandbox/people", "/sign-in",
 )  # fmt: skip
@@ -147,11 +150,12 @@ def both(operator: SignedInStaff, approver: SignedInStaff) -> tuple[SignedInStaf
     return operator, approver
 
 
-@pytest.mark.usefixtures("two_disputes")
-async def test_every_page_on_a_dark_phone_and_on_a_desk(
-    browser: Browser, both: tuple[SignedInStaff, SignedInStaff], inflows: Inflows, admin: Any,
+@pytest.fixture
+async def names(
+    two_disputes: None, both: tuple[SignedInStaff, SignedInStaff], inflows: Inflows, admin: Any,
     much_to_tell: tuple[Checkout, int],
-) -> None:  # fmt: skip
+) -> AsyncIterator[dict[str, Any]]:  # fmt: skip
+    """Something on every page, and what stands in their addresses."""
     (operator, approver), (payment, delivery) = both, much_to_tell
     await inflows.set_rate(Currency.EUR, Currency.USD, "1.10")
     converted = await inflows.notified(credit(await inflows.number(Currency.EUR, Currency.USD), 3_900_00))
@@ -216,7 +220,7 @@ async def test_every_page_on_a_dark_phone_and_on_a_desk(
     files = {"file": ("s.csv", statement.encode(), "text/csv")}
     assert (await operator.client.post("/console/reconcile", data=fields, files=files)).status_code == 303
     assert (await operator.send("/rails/sandbox/pause", at="/rails", reason="it answers wrongly")).status_code == 303
-    names = {
+    yield {
         "payment": payment.pay_code,
         "delivery": delivery_id(delivery),
         "endpoint": await admin.fetchval("SELECT id FROM webhook_endpoint"),
@@ -229,24 +233,56 @@ async def test_every_page_on_a_dark_phone_and_on_a_desk(
         "closed": closed,
         "inflow": converted["reference"],
         "account": await admin.fetchval("SELECT id FROM virtual_account WHERE status = 'pending'"),
+        "opened": await admin.fetchval("SELECT id FROM virtual_account WHERE status = 'approved' ORDER BY id LIMIT 1"),
         "receipt": await admin.fetchval("SELECT id FROM receipt WHERE outcome = 'suspense'"),
+        "alarm": await admin.fetchval("SELECT id FROM alarm"),
     }
+    await rail_resumed(operator, approver, admin, inflows.runtime)
+    # The takings are of no payment, and a return that failed is to be seen to: the books would say so.
+    await admin.execute("DELETE FROM takings")
+    await admin.execute("UPDATE money_return SET status = 'sent', failure = NULL")
+
+
+async def test_every_page_on_a_dark_phone_and_on_a_desk(
+    browser: Browser, both: tuple[SignedInStaff, SignedInStaff], names: dict[str, Any]
+) -> None:
+    operator, approver = both
     problems: list[str] = []
     page = await visit(browser, operator)
     problems += await look_at(page, "/console/reconcile", "console-reconcile", (*VIEWS, (1024, "light")))
     for below in PAGES:
         name = re.sub(r"[^a-z]+", "-", below).strip("-") or "overview"
-        unfolds = below in ("/stuck", "/disputes")
+        unfolds = below in ("/stuck", "/disputes", "/suspense", "/audit", "/merchants/{business}")
         problems += await look_at(page, f"/console{below.format(**names)}", f"console-{name}", unfolds=unfolds)
     page = await visit(browser, approver)
     for below in OF_APPROVER:
         name = re.sub(r"[^a-z]+", "-", below).strip("-")
         problems += await look_at(page, f"/console{below.format(**names)}", f"console-approver-{name}")
-    await rail_resumed(operator, approver, admin, inflows.runtime)
-    # The takings are of no payment, and a return that failed is to be seen to: the books would say so.
-    await admin.execute("DELETE FROM takings")
-    await admin.execute("UPDATE money_return SET status = 'sent', failure = NULL")
     assert problems == []
+
+
+# Names of fields, values and actions, as programs write them: refund_converted, firstName, business.changed.
+RAW = re.compile(r"(?<![\w./:@#-])(?:[a-z]+(?:_[a-z]+)+|[a-z]+(?:[A-Z][a-z]+)+|[a-z]+(?:_[a-z]+)*\.[a-z_]+)(?![\w@/-])")
+# What is shown as it was sent or is to be typed, and what is seen by nobody.
+AS_IT_IS = re.compile(r'<(pre|code|head|script|style|svg)\b.*?</\1>|<table class="versions">.*?</table>', re.DOTALL)
+TAG = re.compile(r"<[^>]*>")
+OF_ADDRESSES = (".com", ".example", ".csv", ".xml")
+
+
+def raw_names_in(page: str) -> set[str]:
+    text = html.unescape(TAG.sub(" ", AS_IT_IS.sub(" ", page)))
+    return {one for one in RAW.findall(text) if not one.endswith(OF_ADDRESSES) and one not in EVENTS}
+
+
+async def test_no_page_shows_a_name_as_programs_write_it(
+    both: tuple[SignedInStaff, SignedInStaff], names: dict[str, Any]
+) -> None:
+    assert raw_names_in("<p>the rate_burst of a.b, <code>x_y</code> firstName payment.completed at a.example</p>") == {
+        "rate_burst", "a.b", "firstName", "payment.completed",
+    } - set(EVENTS)  # fmt: skip
+    operator, _ = both
+    found = {below: raw_names_in((await operator.get(below.format(**names))).text) for below in PAGES}
+    assert {below: raw for below, raw in found.items() if raw} == {}
 
 
 @pytest.fixture

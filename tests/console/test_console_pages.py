@@ -397,7 +397,10 @@ async def test_what_is_done_without_a_second_person_is_in_the_audit_trail(
     assert (await operator.send(revoke, at=at, key=str(key))).status_code == 422
     assert (await operator.send(revoke, at=at, key=str(key), reason="it was on a forum")).status_code == 303
     page = (await operator.get("/audit")).text
-    for words in ("business.created", "Bread &amp; Butter", "books.exported", "key.revoked", "why: it was on a forum"):
+    for words in (
+        "Created the business", "Bread &amp; Butter", "Exported the books", "Revoked an API key",
+        "why: it was on a forum", operator.member.name,
+    ):  # fmt: skip
         assert words in page, words
 
 

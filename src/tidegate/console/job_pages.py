@@ -8,10 +8,12 @@ from urllib.parse import quote
 
 from tidegate.alarm import health_store
 from tidegate.audit import chain, chain_store, export
+from tidegate.console.audit_words import people_in, subject_of, who_of, words_of
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.clock import SystemClock
 from tidegate.core.errors import Conflict
 from tidegate.core.ids import PLATFORM_BUSINESS_ID
+from tidegate.dashboard import audit_store
 from tidegate.dashboard.audit_words import changes_of
 from tidegate.dashboard.paging import number_in
 from tidegate.infra import job_round_store, lease_store
@@ -80,9 +82,15 @@ class JobPages:
             )  # fmt: skip
             chains = await chain_store.list_chains(tx)
             staff = await staff_store.list_names(tx)
+            people = await audit_store.list_people(tx, PLATFORM_BUSINESS_ID, people_in(rows))
             merchants = await subject_store.names_of(tx, {one.business_id for one in rows} - {PLATFORM_BUSINESS_ID})
         # Proposers stand there by their number alone.
-        names = {**staff, **{actor.partition("/")[2]: name for actor, name in staff.items()}, **merchants}
+        people_names = {**{actor: one.name for actor, one in people.items()}, **staff}
+        names = {
+            **people_names,
+            **{actor.partition("/")[2]: name for actor, name in people_names.items()},
+            **merchants,
+        }
         last = rows[PAGE - 1] if len(rows) > PAGE else None
         older = (
             f"?business={quote(business_id)}&subject={quote(subject)}&before={quote(last.created_at.isoformat())}_{last.id}"
@@ -91,7 +99,11 @@ class JobPages:
         )
         return self.shell.page(
             visitor, "audit_trail.html", title="Audit", section="Audit", older=older,
-            rows=[(one, changes_of(one.details, names, left_out=NOT_SHOWN)) for one in rows[:PAGE]],
+            rows=[
+                (one, words_of(one), subject_of(one, names), who_of(one, names),
+                 changes_of(one.details, names, left_out=NOT_SHOWN))
+                for one in rows[:PAGE]
+            ],
             business_id=business_id, subject=subject, chains=[(*one[:3], one[3].hex()) for one in chains[:PAGE]],
             found_wrong=found_wrong, names=names,
         )  # fmt: skip

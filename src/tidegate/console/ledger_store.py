@@ -7,13 +7,14 @@ from typing import NamedTuple
 
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Tx
+from tidegate.ledger.model import JournalKind
 
 
 class LedgerLine(NamedTuple):
     business_id: str
     business: str
     journal_id: int
-    kind: str
+    kind: JournalKind
     cause: str
     amount: Money
     event_at: datetime
@@ -38,7 +39,7 @@ async def list_entries(tx: Tx, *, account: str, currency: str, before: int | Non
     )  # fmt: skip
     return [
         LedgerLine(
-            row["business_id"], row["business"], row["journal_id"], row["kind"], row["cause"],
+            row["business_id"], row["business"], row["journal_id"], JournalKind(row["kind"]), row["cause"],
             Money(row["amount_minor"], Currency(currency)), row["event_at"], row["position"],
         )
         for row in rows

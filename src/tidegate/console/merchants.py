@@ -16,7 +16,7 @@ from tidegate.console.proposing import propose, show_proposals
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Problem, Refusal
 from tidegate.core.fee import DEFAULT_FEE_RULES, FeeOnRefund, fee_on
-from tidegate.core.method import PRICED, priced_in
+from tidegate.core.method import METHOD_WORDS, priced_in
 from tidegate.core.money import Currency, Money
 from tidegate.dashboard.format import amount, percent
 from tidegate.infra.db import Tx
@@ -116,7 +116,7 @@ class MerchantPages:
             prices=prices_of(business), wrong=wrong, view=view, endpoints=endpoints, team=team,
             status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409,
             currencies=sorted({currency.value for currency, _ in DEFAULT_FEE_RULES}),
-            methods=[method.value for method in PRICED], labels=SETTING_LABELS, choices=SETTING_CHOICES,
+            methods=METHOD_WORDS, labels=SETTING_LABELS, choices=SETTING_CHOICES,
         )  # fmt: skip
 
     async def suspend(self, visitor: ConsoleVisitor) -> Html:
@@ -247,7 +247,7 @@ def prices_of(business: Business) -> list[tuple[str, str, str, str, bool]]:
         example = Money.of_major(EXAMPLE_MAJOR, currency)
         fixed = f" + {amount(Money(rule.fixed_minor, currency))}" if rule.fixed_minor else ""
         cap = f", at most {amount(Money(rule.cap_minor, currency))}" if rule.cap_minor is not None else ""
-        shown.append((currency.value, method.value.replace("_", " "), f"{percent_of(rule.basis_points)}{fixed}{cap}",
+        shown.append((currency.value, METHOD_WORDS[method], f"{percent_of(rule.basis_points)}{fixed}{cap}",
                       f"{amount(fee_on(example, rule).total)} of {amount(example)}",
                       (currency, method) in business.own_fee_rules))  # fmt: skip
     return shown

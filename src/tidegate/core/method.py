@@ -33,6 +33,15 @@ PRICED: tuple[Priced, ...] = (*Method, *InflowMethod)
 _PRICED_BY_NAME = {method.value: method for method in PRICED}
 
 
+METHOD_WORDS: dict[Priced, str] = {
+    Method.BANK_TRANSFER: "Bank transfer",
+    Method.CARD: "Card",
+    Method.MOBILE_MONEY: "Mobile money",
+    Method.USSD: "USSD",
+    InflowMethod.VIRTUAL_ACCOUNT: "Virtual account",
+}
+
+
 def priced_in(text: str) -> Priced:
     return _PRICED_BY_NAME[text]
 

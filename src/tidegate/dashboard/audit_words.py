@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -36,6 +37,8 @@ ACTIONS = {
     "business.branded": ActionWords("changed the branding", "/branding"),
     "business.changed": ActionWords("changed the settings", "/settings"),
     "business.viewed": ActionWords("looked at this dashboard, without changing anything"),
+    "cards.paused": ActionWords("paused cards"),
+    "cards.resumed": ActionWords("let cards be taken again"),
     "case.revoked": ActionWords("ended a case link", _PAYMENT),
     "case.shared": ActionWords("made a case link", _PAYMENT),
     "collection.credited": ActionWords("credited a held inflow", "/inflows/{}"),
@@ -49,6 +52,10 @@ ACTIONS = {
     "key.revoked": ActionWords("revoked an API key", "/keys"),
     "key.rolled": ActionWords("rolled an API key", "/keys"),
     "payer.erased": ActionWords("erased a payer's data"),
+    "payout.amended": ActionWords("said where the bank pays"),
+    "payout.approved": ActionWords("approved a payment by the bank"),
+    "payout.exported": ActionWords("took a payment to the bank"),
+    "payout.refused": ActionWords("refused a payment by the bank"),
     "payment.created": ActionWords("created a payment of", _PAYMENT),
     "payment.disabled": ActionWords("disabled a payment", _PAYMENT),
     "payment.enabled": ActionWords("enabled a payment", _PAYMENT),
@@ -59,12 +66,14 @@ ACTIONS = {
     "rate.set": ActionWords("set an exchange rate"),
     "receipt.sent": ActionWords("sent the payer the receipt of", _PAYMENT),
     "refund.approved": ActionWords("approved a refund of", _REFUND),
+    "refund.asked": ActionWords("asked the rail again about a refund"),
     "refund.declined": ActionWords("declined a refund of", _PAYMENT),
     "refund.taken_back": ActionWords("took back the request for a refund of", _PAYMENT),
     "refund.ended": ActionWords("ended a refund by hand"),
     "refund.limits": ActionWords("changed the refund limits", "/settings"),
     "refund.proposed": ActionWords("asked for a refund of", _PAYMENT),
     "refund.started": ActionWords("started a refund of", _REFUND),
+    "return.asked": ActionWords("asked the rail again about a return"),
     "return.ended": ActionWords("ended a return by hand"),
     "suspense.assigned": ActionWords("gave money without an owner to this business"),
     "suspense.closed": ActionWords("closed money without an owner"),
@@ -107,7 +116,7 @@ STAFF_COMMAND_WORDS = {
     "suspense.close": "to close money without an owner",
     "suspense.return": "to send money without an owner back",
 }
-_STEPS = {
+STEPS = {
     "proposed": "proposed",
     "approved": "approved the proposal",
     "declined": "declined the proposal",
@@ -116,15 +125,15 @@ _STEPS = {
 ACTIONS |= {
     f"{command}.{step}": ActionWords(f"{verb} {words}", "/inflows/{}" if command.startswith("inflow.") else "")
     for command, words in STAFF_COMMAND_WORDS.items()
-    for step, verb in _STEPS.items()
+    for step, verb in STEPS.items()
 }
 # Of the filter: the beginnings of the actions.
 GROUPS = {
-    "refunds": ("Refunds", ("refund.", "return.", "dispute.")),
+    "refunds": ("Refunds", ("refund.", "return.", "dispute.", "payout.")),
     "team": ("Team", ("team.",)),
     "keys": ("API keys", ("key.",)),
     "webhooks": ("Webhooks", ("webhook.",)),
-    "settings": ("Settings and branding", ("business.", "merchant.", "price.")),
+    "settings": ("Settings and branding", ("business.", "merchant.", "price.", "cards.")),
     "links": ("Payments and links", ("payment.", "payment_link.", "case.", "receipt.")),
     "accounts": (
         "Accounts and inflows",
@@ -147,10 +156,12 @@ _LABELS = {
     "two_step_for_all": "two steps for everybody",
     "variance_policy": "when the amount differs",
 }
+# A value as programs write it.
+_NAME = re.compile("[a-z]+(?:_[a-z]+)+")
 # Numbers of rows, which say nothing to a reader.
 _NOT_SHOWN = frozenset({"approval", "event", "of", "proposedBy"})
 # Settings whose subject is the business itself.
-_ABOUT_ITSELF = ("business.", "merchant.", "refund.limits")
+_ABOUT_ITSELF = ("business.", "cards.", "merchant.", "refund.limits")
 
 
 @dataclass(frozen=True)
@@ -225,7 +236,8 @@ def _shown(value: Any, people: Mapping[str, str]) -> str:
         return ", ".join(_shown(one, people) for one in value) or "none"
     if value is None or value == "":
         return "none"
-    return people.get(str(value), str(value))
+    text = people.get(str(value), str(value))
+    return text.replace("_", " ") if _NAME.fullmatch(text) else text
 
 
 def people_in(rows: list[AuditLogRow]) -> list[str]:

@@ -8,6 +8,8 @@ from datetime import datetime
 
 import msgspec
 
+from tidegate.core import method as methods
+from tidegate.core.method import Method
 from tidegate.core.money import Money
 from tidegate.dashboard.format import amount
 from tidegate.dashboard.payment_store import (
@@ -25,7 +27,7 @@ from tidegate.payment.model import Payment, PaymentStatus
 from tidegate.payment.variance import Variance
 from tidegate.rail.action import FailureReason
 
-METHOD_WORDS = {"bank_transfer": "Bank transfer", "card": "Card", "mobile_money": "Mobile money", "ussd": "USSD"}
+METHOD_WORDS = {one.value: methods.METHOD_WORDS[one] for one in Method}
 STATUS_WORDS = {
     PaymentStatus.INITIATED: ("Created", ""),
     PaymentStatus.PENDING: ("Pending", ""),

@@ -18,7 +18,7 @@ from tidegate.collection.model import CollectionChange
 from tidegate.collection.rate import Rate
 from tidegate.core.errors import Refusal
 from tidegate.core.fee import FeeRule
-from tidegate.core.method import priced_in
+from tidegate.core.method import METHOD_WORDS, priced_in
 from tidegate.core.money import Currency
 from tidegate.intake import suspense_store
 from tidegate.merchant import store as merchant_store
@@ -282,8 +282,9 @@ async def settings(look: ProposalLook, wanted: SettingArguments) -> list[Proposa
 
 async def price(look: ProposalLook, wanted: PriceArguments) -> list[ProposalFact]:
     business = await merchant_store.find_business(look.tx, look.business_id)
-    before = business.fee_rule_for(wanted.currency, priced_in(wanted.method)) if business else None
-    label = f"{wanted.method} in {wanted.currency}"
+    method = priced_in(wanted.method)
+    before = business.fee_rule_for(wanted.currency, method) if business else None
+    label = f"{METHOD_WORDS[method]} in {wanted.currency}"
     return [ProposalFact(label, _fee(wanted, wanted.currency), _fee(before, wanted.currency))]
 
 
