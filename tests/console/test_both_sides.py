@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import click
 
 from console.test_staff_roles import table_of
+from tidegate import console
 from tidegate.cli import main
 from tidegate.runtime import Runtime
 from tidegate.staff_approval.table import STAFF_COMMANDS
+
+TEMPLATES = Path(console.__file__).parent / "templates"
 
 
 class Action(NamedTuple):
@@ -58,6 +63,7 @@ ACTIONS = (
     Action("staff_approval.commands.decline", "declineProposal", "approval decline"),
     Action("staff_approval.commands.decline", "withdrawProposal", "approval decline"),
     Action("merchant.commands.create", "createMerchant", "merchant create"),
+    Action("merchant.commands.change", "setContact", "merchant set"),
     Action("merchant.commands.suspend", "suspendMerchant", "merchant set"),
     Action("merchant.commands.revoke_key", "revokeMerchantKey", "merchant keys revoke"),
     Action("merchant.card_pause.pause", "pauseCards", "merchant cards pause"),
@@ -77,6 +83,7 @@ ACTIONS = (
     Action("reconcile.commands.reconcile", "reconcile", "reconcile"),
     Action("reconcile.explanation.explain", "explainBreaks", "reconcile"),
     Action("doctor.proof.prove", "proveBooks", "doctor"),
+    Action("doctor.commands.examine", "examineDeployment", "doctor"),
     Action("ledger.books.trial_balance", "exportBooks", "doctor"),
     Action("audit.chain.verify_all", "verifyAudit", "audit verify"),
     Action("audit.export.rows", "exportAudit", "audit export"),
@@ -93,14 +100,36 @@ ONLY_BY_COMMAND = {
         "console link",
         "dashboard link", "emulate bank", "emulate pawapay", "emulate paystack",
     },
-    "needs the machine's files": {
-        "bank import", "bank payout export",
-    },
+    # One person's browser must not be able to credit money, and a file for the bank is in the bank's folder alone.
+    "a bank's files come and go by its own folder on the machine": {"bank import", "bank payout export"},
     "cannot be undone, and shows first what it would do": {"erase"},
     "the merchant does it in its dashboard": {
         "merchant keys create", "merchant keys roll", "link create", "link end", "events replay",
         "webhook remove", "webhook rotate", "webhook test",
     },
+}  # fmt: skip
+# Options of commands on the table, by the field of the console's form that says the same.
+FIELD_OF = {
+    "--account": "account", "--amount": "amount", "--bank": "bank", "--business": "business", "--cap-minor": "cap",
+    "--checkout-origin": "origins", "--email": "email", "--expires-at": "expires_at", "--explain": "note",
+    "--fixed-minor": "fixed", "--from": "from", "--inflow-name-policy": "names", "--name": "name", "--note": "why",
+    "--on-refund": "on_refund", "--outcome": "outcome", "--payment": "payment", "--percent": "percent",
+    "--quoted-at": "quoted_at", "--rail": "rail", "--rate": "rate", "--rate-burst": "burst",
+    "--rate-per-second": "rate", "--reason": "reason", "--redirect-host": "hosts", "--role": "role",
+    "--slack": "slack", "--source": "source", "--spread-percent": "spread", "--status": "what", "--to": "to",
+    "--url": "url", "--variance-policy": "variance", "--variance-tolerance-minor": "tolerance",
+    "--vat-percent": "vat", "--webhook-url": "url", "--why": "why",
+}  # fmt: skip
+ONLY_OPTIONS = {
+    "how the command answers, and who types it": {"--json", "--yes", "--by", "--show", "--help"},
+    "a button of its own": {"--books"},
+    "looks from the machine at its address, disk, standbys and mail": {"--deep"},
+    # In its dashboard, or by the API with its key.
+    "the merchant chooses it": {
+        "--session-minutes", "--fee-bearer", "--receipts-by-mail", "--accent", "--support-email", "--support-phone",
+        "--support-url", "--logo", "--no-logo", "--event", "--no-events", "--description",
+    },
+    "a form has a field for each column": {"--columns"},
 }  # fmt: skip
 
 
@@ -118,6 +147,25 @@ def test_every_command_that_changes_something_is_a_form_of_the_console() -> None
     alone = set().union(*ONLY_BY_COMMAND.values())
     changing = {words for words in all_commands(main, []) if words.rpartition(" ")[2] not in READS}
     assert changing == {one.words for one in ACTIONS} | alone
+
+
+def test_every_option_of_such_a_command_is_a_field_of_the_console_or_says_why_not() -> None:
+    templates = "".join(file.read_text() for file in TEMPLATES.glob("*.html"))
+    shown = set(re.findall(r'name="([a-z_]+)"|parts\.field\("([a-z_]+)"', templates))
+    fields = {name for pair in shown for name in pair if name} | {"why"}
+    assert {option: field for option, field in FIELD_OF.items() if field not in fields} == {}
+    options = {option for one in ACTIONS for option in options_of(one.words)}
+    assert options - FIELD_OF.keys() - set().union(*ONLY_OPTIONS.values()) == set()
+
+
+def options_of(words: str) -> Iterator[str]:
+    command: click.Command = main
+    for word in words.split():
+        assert isinstance(command, click.Group)
+        found = command.get_command(click.Context(command), word)
+        assert found is not None, words
+        command = found
+    yield from (one.opts[0] for one in command.params if isinstance(one, click.Option))
 
 
 def all_commands(command: click.Command, words: list[str]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from build import Shop
 from checkout.paying import card
 from cli.operating import Operator
 from conftest import MakeCheckout
@@ -261,3 +262,22 @@ async def test_a_paused_rail_is_said_where_its_refunds_wait_and_is_not_asked(
     await rail_resumed(operator, approver, admin, inflows.runtime)
     await admin.execute("DELETE FROM leased_work")
     assert (await operator.send(f"/stuck/refund/{business}/{part}/ask", at="/stuck", rail="sandbox")).status_code == 303
+
+
+async def test_the_name_and_address_of_a_merchant_are_changed_by_one(
+    operator: SignedInStaff, shop: Shop, admin: Any
+) -> None:
+    at = f"/merchants/{shop.business_id}"
+    wrong = await operator.send(f"{at}/contact", at=at, name="Bread", contact="nowhere")
+    assert (wrong.status_code, 'value="nowhere"' in wrong.text) == (422, True)
+    given = {"name": "Bread & Butter", "contact": "bread@shop.example"}
+    assert (await operator.send(f"{at}/contact", at=at, **given)).status_code == 303
+    row = await admin.fetchrow("SELECT name, email FROM business WHERE id = $1", shop.business_id)
+    assert tuple(row) == ("Bread & Butter", "bread@shop.example")
+    assert "Changed the settings" in (await operator.get("/audit")).text
+
+
+async def test_the_deployment_is_checked_as_the_doctor_does(operator: SignedInStaff) -> None:
+    page = (await operator.send("/books/examine", at="/books")).text
+    for words in ("sandbox mode at", "PostgreSQL", "migrations", "Well"):
+        assert words in page, words

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidegate.audit import store as audit
 from tidegate.console import ledger_store
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
+from tidegate.core.clock import SystemClock
 from tidegate.core.errors import NotFound
+from tidegate.core.finding import Finding
 from tidegate.core.ids import PLATFORM_BUSINESS_ID
 from tidegate.core.money import Currency, Money
 from tidegate.dashboard.paging import number_in
 from tidegate.doctor import proof_store
+from tidegate.doctor.commands import examine, examine_rails
 from tidegate.doctor.fault import sentence_of
 from tidegate.doctor.proof import prove
 from tidegate.infra.page.response import File, Html
 from tidegate.ledger import books
 from tidegate.ledger.model import LedgerAccount
+from tidegate.settings import Settings
 from tidegate.staff.permission import StaffPermission
 
 PAGE = 50
@@ -28,8 +33,12 @@ PROOFS = 20
 @dataclass(frozen=True)
 class BookPages:
     shell: ConsoleShell
+    settings: Settings
 
     async def show(self, visitor: ConsoleVisitor) -> Html:
+        return await self._page(visitor)
+
+    async def _page(self, visitor: ConsoleVisitor, findings: Sequence[Finding] = ()) -> Html:
         async with self.shell.db.connection() as tx:
             sums = await books.trial_balance(tx)
             proofs = await proof_store.list_newest(tx, limit=PROOFS)
@@ -37,12 +46,19 @@ class BookPages:
         balance = [(one.currency, one.account, Money(one.minor, Currency(one.currency))) for one in sums]
         return self.shell.page(
             visitor, "books.html", title="Books", section="Books", balance=balance, proofs=proofs, heads=heads,
-            sentence_of=sentence_of,
+            sentence_of=sentence_of, findings=sorted(findings, key=lambda one: one.is_well),
         )  # fmt: skip
 
     async def prove(self, visitor: ConsoleVisitor) -> Html:
         await prove(self.shell.db)
         return self.shell.to("/books?said=done")
+
+    async def examine(self, visitor: ConsoleVisitor) -> Html:
+        """The settings, the database and the rails, as `tidegate doctor` does."""
+        now, vault = SystemClock().now(), self.shell.sign_in.vault
+        findings = [one async for one in examine(self.shell.db, self.settings, vault, now=now)]
+        findings += await examine_rails(self.shell.db, self.settings, now=now)
+        return await self._page(visitor, findings)
 
     async def show_entries(self, visitor: ConsoleVisitor) -> Html:
         """What makes a figure of the trial balance."""
@@ -80,6 +96,7 @@ class BookPages:
         return [
             ConsoleRoute("GET", "/books", "showBooks", StaffPermission.SEE, self.show),
             ConsoleRoute("POST", "/books/prove", "proveBooks", StaffPermission.CHECK, self.prove),
+            ConsoleRoute("POST", "/books/examine", "examineDeployment", StaffPermission.CHECK, self.examine),
             ConsoleRoute("POST", "/books/export", "exportBooks", StaffPermission.EXPORT, self.export),
             ConsoleRoute("GET", "/books/{currency}/{account}", "showEntries", StaffPermission.SEE, self.show_entries),
         ]

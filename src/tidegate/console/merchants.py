@@ -127,6 +127,18 @@ class MerchantPages:
             return await self.page(visitor, business_id, wrong)
         return self.shell.to(f"/merchants/{business_id}?said=done")
 
+    async def set_contact(self, visitor: ConsoleVisitor) -> Html:
+        """How it is called and reached: gives it no right, so one person does it."""
+        business_id = visitor.request.path["business"]
+        name, email = (visitor.form.get(field, "").strip() for field in ("name", "contact"))
+        try:
+            _check_new(name, email, field="contact")
+            changes = {"name": PersonName.parse(name), "email": EmailAddress.parse(email)}
+            await commands.change(self.shell.db, business_id, changes, by=visitor.by, now=visitor.now)
+        except Invalid as wrong:
+            return await self.page(visitor, business_id, wrong)
+        return self.shell.to(f"/merchants/{business_id}?said=done")
+
     async def pause_cards(self, visitor: ConsoleVisitor) -> Html:
         """Or lifts the pause: cards bring money in, so one person does either."""
         business_id = visitor.request.path["business"]
@@ -181,19 +193,21 @@ class MerchantPages:
             ConsoleRoute("POST", "/merchants", "createMerchant", StaffPermission.CREATE, self.create),
             ConsoleRoute("GET", at, "showMerchant", StaffPermission.SEE, self.show),
             ConsoleRoute("POST", f"{at}/suspend", "suspendMerchant", StaffPermission.SUSPEND, self.suspend),
+            ConsoleRoute("POST", f"{at}/contact", "setContact", StaffPermission.CREATE, self.set_contact),
             ConsoleRoute("POST", f"{at}/cards", "pauseCards", StaffPermission.SUSPEND, self.pause_cards),
             ConsoleRoute("POST", f"{at}/propose", "proposeOnMerchant", StaffPermission.PROPOSE, self.decide),
             ConsoleRoute("POST", f"{at}/view", "viewAsMerchant", StaffPermission.SEE, self.view_as),
         ]
 
 
-def _check_new(name: str, email: str) -> None:
+def _check_new(name: str, email: str, *, field: str = "email") -> None:
+    """`field` is that of the address: a page may have another form with an e-mail."""
     problems = []
-    for check, value, field in ((PersonName, name, "name"), (EmailAddress, email, "email")):
+    for check, value, at, what in ((PersonName, name, "name", "name"), (EmailAddress, email, field, "e-mail")):
         try:
             check.parse(value)
         except ValueError as error:
-            problems.append(Problem(field, f"The {field} {error}."))
+            problems.append(Problem(at, f"The {what} {error}."))
     if problems:
         raise Invalid(*problems)
 

@@ -85,7 +85,7 @@ class Console:
             *RailPages(self.shell, payment_deps, refunds).routes(),
             *RatePages(self.shell, payment_deps).routes(),
             *ReconcilePages(self.shell, payment_deps).routes(),
-            *BookPages(self.shell).routes(),
+            *BookPages(self.shell, settings).routes(),
             *JobPages(self.shell).routes(),
             *MerchantDeliveryPages(self.shell).routes(),
             *StaffPages(self.shell).routes(),
