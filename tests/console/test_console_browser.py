@@ -253,11 +253,13 @@ async def test_every_page_on_a_dark_phone_and_on_a_desk(
     for below in PAGES:
         name = re.sub(r"[^a-z]+", "-", below).strip("-") or "overview"
         unfolds = below in ("/stuck", "/disputes", "/suspense", "/audit", "/merchants/{business}")
-        problems += await look_at(page, f"/console{below.format(**names)}", f"console-{name}", unfolds=unfolds)
+        problems += await look_at(
+            page, f"/console{below.format(**names)}", f"console-{name}", VIEWS[:4], unfolds=unfolds
+        )
     page = await visit(browser, approver)
     for below in OF_APPROVER:
         name = re.sub(r"[^a-z]+", "-", below).strip("-")
-        problems += await look_at(page, f"/console{below.format(**names)}", f"console-approver-{name}")
+        problems += await look_at(page, f"/console{below.format(**names)}", f"console-approver-{name}", VIEWS[:4])
     assert problems == []
 
 
@@ -315,6 +317,26 @@ async def test_ctrl_k_goes_to_the_search(browser: Browser, operator: SignedInSta
     await page.keyboard.type("nothing-at-all")
     await page.keyboard.press("Enter")
     await page.get_by_text("Nothing is called “nothing-at-all”").wait_for()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+async def test_why_an_inflow_was_returned_is_three_clicks_from_the_overview(
+    browser: Browser, operator: SignedInStaff, inflows: Inflows, width: int
+) -> None:
+    """Through the lists, and by its reference in the search."""
+    returned = await inflows.notified(credit(await inflows.number(), payeeName=DIFFERENT))
+    answer = re.compile("name given is not", re.IGNORECASE)
+    page = await visit(browser, operator)
+    await page.set_viewport_size({"width": width, "height": 900})
+    await page.goto("/console")
+    await page.get_by_role("main").get_by_role("link", name="Held inflows").click()
+    await page.get_by_role("link", name="Returned", exact=True).click()
+    await page.get_by_role("main").get_by_role("row").get_by_role("link").first.click()
+    await page.get_by_text(answer).first.wait_for()
+    await page.goto("/console")
+    await page.get_by_role("searchbox").first.fill(returned["reference"])
+    await page.keyboard.press("Enter")
+    await page.get_by_text(answer).first.wait_for()
 
 
 async def test_a_comparison_is_as_wide_as_its_screen(

@@ -64,6 +64,11 @@ def test_changes_are_told_by_name_and_what_stayed_is_left_out() -> None:
     ]
 
 
+def test_two_of_a_list_are_no_change() -> None:
+    details = '{"events":["charge.successful","refund.failed"],"scopes":[["read"],["read","refund"]]}'
+    assert changes_of(details, {}) == ["events: charge.successful, refund.failed", "scopes: read → read, refund"]
+
+
 async def test_acts_are_filtered_and_exported(people: People, owner: SignedInPerson, shop: Shop, admin: Any) -> None:
     colleague = await people.person(shop, Role.DEVELOPER, name="=Chidi Eze")
     assert (await owner.send("/settings/two-step", at="/settings", two_step_for_all="yes")).status_code == 303

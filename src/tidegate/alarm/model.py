@@ -31,7 +31,7 @@ _ADVICE = {
     "queue_old": "Look under Jobs whether the worker's rounds are in time, and what failed. Start a worker where none "
     "runs.",
     "work_parked": "Under Jobs, the error stands beside each. Fix its cause, then try it again there.",
-    "rail_failing": "Ask the support of the rail what it answers. Pause it where payers had better pay another way.",
+    "rail_failing": "See why its attempts failed, and ask its support. Pause it if payers had better pay another way.",
     "endpoint_failing": "Tell the merchant what its server answers, which each delivery shows. What waits is sent once "
     "it answers.",
     CARDS_DECLINED: "Ask the merchant whether its shop is attacked. The pause of its cards ends with the alarm; on the "

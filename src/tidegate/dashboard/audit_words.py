@@ -160,6 +160,8 @@ _LABELS = {
 _NAME = re.compile("[a-z]+(?:_[a-z]+)+")
 # Numbers of rows, which say nothing to a reader.
 _NOT_SHOWN = frozenset({"approval", "event", "of", "proposedBy"})
+# Several values each.
+_LISTS = frozenset({"events", "scopes"})
 # Settings whose subject is the business itself.
 _ABOUT_ITSELF = ("business.", "cards.", "merchant.", "refund.limits")
 
@@ -216,7 +218,7 @@ def changes_of(details: str, people: Mapping[str, str], *, left_out: frozenset[s
         label = _LABELS.get(name, name.replace("_", " "))
         if name in left_out or value in (None, "", [], {}):
             continue
-        if _is_change(value):
+        if _is_change(name, value):
             before, after = value
             if before != after:
                 lines.append(f"{label}: {_shown(before, people)} → {_shown(after, people)}")
@@ -225,8 +227,10 @@ def changes_of(details: str, people: Mapping[str, str], *, left_out: frozenset[s
     return lines
 
 
-def _is_change(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2
+def _is_change(name: str, value: Any) -> bool:
+    """Before and after; two of a list are none."""
+    is_pair = isinstance(value, list) and len(value) == 2
+    return is_pair and (name not in _LISTS or all(isinstance(one, list) for one in value))
 
 
 def _shown(value: Any, people: Mapping[str, str]) -> str:
