@@ -279,5 +279,5 @@ async def test_the_name_and_address_of_a_merchant_are_changed_by_one(
 
 async def test_the_deployment_is_checked_as_the_doctor_does(operator: SignedInStaff) -> None:
     page = (await operator.send("/books/examine", at="/books")).text
-    for words in ("sandbox mode at", "PostgreSQL", "migrations", "Well"):
+    for words in ("sandbox mode at", "PostgreSQL", "Migrations", "Well"):
         assert words in page, words

@@ -46,7 +46,8 @@ class BookPages:
         balance = [(one.currency, one.account, Money(one.minor, Currency(one.currency))) for one in sums]
         return self.shell.page(
             visitor, "books.html", title="Books", section="Books", balance=balance, proofs=proofs, heads=heads,
-            sentence_of=sentence_of, findings=sorted(findings, key=lambda one: one.is_well),
+            sentence_of=sentence_of, account_words=account_words,
+            findings=sorted(findings, key=lambda one: one.is_well),
         )  # fmt: skip
 
     async def prove(self, visitor: ConsoleVisitor) -> Html:
@@ -74,9 +75,9 @@ class BookPages:
         total = [one.minor for one in sums if (one.currency, one.account) == (path["currency"], path["account"])]
         older = f"?before={found[PAGE - 1].journal_id}" if len(found) > PAGE else None
         return self.shell.page(
-            visitor, "entries.html", title=f"{path['account']} in {path['currency']}", section="Books",
+            visitor, "entries.html", title=f"{account_words(path['account'])} in {path['currency']}", section="Books",
             total=Money(sum(total), Currency(path["currency"])), entries=found[:PAGE], older=older,
-            account_name=path["account"], currency=path["currency"],
+            currency=path["currency"],
         )  # fmt: skip
 
     async def export(self, visitor: ConsoleVisitor) -> Html | File:
@@ -100,6 +101,10 @@ class BookPages:
             ConsoleRoute("POST", "/books/export", "exportBooks", StaffPermission.EXPORT, self.export),
             ConsoleRoute("GET", "/books/{currency}/{account}", "showEntries", StaffPermission.SEE, self.show_entries),
         ]
+
+
+def account_words(account: str) -> str:
+    return "VAT" if account == LedgerAccount.VAT else account.capitalize()
 
 
 def download(text: io.StringIO, name: str) -> File:
