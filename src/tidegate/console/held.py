@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tidegate.account import store as account_store
@@ -11,21 +12,28 @@ from tidegate.collection.list_store import CollectionFilter, list_page
 from tidegate.collection.model import Collection, CollectionChange, CollectionStatus
 from tidegate.collection.reason import InflowReason
 from tidegate.console.proposing import decided_by, propose, show_proposals, version_in
+from tidegate.console.refund_detail import people_of
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Refusal
 from tidegate.core.money import Money
+from tidegate.dashboard import refund_store
 from tidegate.dashboard.audit_words import who_of
-from tidegate.dashboard.inflow_pages import INFLOW_WORDS, VERDICT_WORDS
+from tidegate.dashboard.inflow_pages import INFLOW_WORDS, VERDICT_WORDS, given_back
 from tidegate.dashboard.paging import place_in, place_of
+from tidegate.dashboard.refund_store import ListedRefund
+from tidegate.dashboard.refunds import STATUS_WORDS as REFUND_WORDS
 from tidegate.infra.page.response import Html
 from tidegate.merchant import commands as merchants
 from tidegate.rail.deps import PaymentDeps
+from tidegate.refund.model import RefundStatus
+from tidegate.staff import store as staff_store
 from tidegate.staff.permission import StaffPermission
 from tidegate.staff_approval import commands as staff_approvals
 from tidegate.staff_approval import subject_store
 
 PAGE = 100
 EARLIER = 20
+REFUNDS = 50
 CREDIT = "inflow.credit"
 COMMANDS = {"credit": CREDIT, "return": "inflow.return"}
 TOPIC = "inflow"
@@ -77,6 +85,8 @@ class HeldPages:
             by = await decided_by(tx, held.business_id, TOPIC, held.reference)
             credit_version = await staff_approvals.version_of(tx, CREDIT, held.business_id, held.reference)
             decision = await review_store.find_decision(tx, held.business_id, held.reference)
+            refunds = await refund_store.list_of_inflow(tx, held.business_id, held.id, limit=REFUNDS)
+            names = await staff_store.list_names(tx) if refunds else {}
             earlier = await list_page(
                 tx, held.business_id, CollectionFilter(account_id=held.account_id), before_id=held.id, offset=0,
                 limit=EARLIER,
@@ -94,7 +104,7 @@ class HeldPages:
             is_decidable=not any(not one.is_void for one in proposed), decider="" if by else _decider(decision),
             earlier=[(one, *INFLOW_WORDS[one.status]) for one in earlier if _is_of_payer(one, held)],
             place=at, waiting=len(waiting), credit_version=credit_version,
-            following=_following(references, held.reference), **credit,
+            following=_following(references, held.reference), **_given_back(held, refunds, names), **credit,
         )  # fmt: skip
 
     async def _credit(self, visitor: ConsoleVisitor, held: Collection) -> dict[str, object]:
@@ -164,6 +174,19 @@ def _decider(decision: tuple[str, str] | None) -> str:
         return ""
     actor, action = decision
     return "nobody in time" if action == "collection.hold_ended" else who_of(actor, name=None, key_name=None)
+
+
+def _given_back(held: Collection, refunds: Sequence[ListedRefund], names: Mapping[str, str]) -> dict[str, object]:
+    """What was refunded of it, by whom, and what is left to refund."""
+    on_its_way = any(one.view.refund.status is RefundStatus.PROCESSING for one in refunds)
+    left = held.amount - (held.refunded or Money.zero(held.amount.currency))
+    return {
+        "given_back": given_back(held, on_its_way),
+        "refunds": [
+            (one.view.refund, *REFUND_WORDS[one.view.refund.status], *people_of(one.origin, names)) for one in refunds
+        ],
+        "left": left if held.status is CollectionStatus.SUCCESSFUL and left.minor else None,
+    }
 
 
 def _is_of_payer(one: Collection, held: Collection) -> bool:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from difflib import SequenceMatcher
 from functools import partial
 from typing import NamedTuple
 from urllib.parse import urlencode
+
+import msgspec
 
 from tidegate.account import store as account_store
 from tidegate.account.model import ID as ACCOUNT_ID
@@ -20,7 +23,9 @@ from tidegate.collection.model import REFERENCE, Collection, CollectionStatus
 from tidegate.core.errors import Invalid, NotFound, Problem, Refusal
 from tidegate.core.money import Currency, Money
 from tidegate.dashboard import inflow_store, refund_form
-from tidegate.dashboard.audit_words import line_of
+from tidegate.dashboard.audit_store import AuditLogRow
+from tidegate.dashboard.audit_words import line_of, who_of
+from tidegate.dashboard.format import amount
 from tidegate.dashboard.list_filter import CHOOSE, checked_period
 from tidegate.dashboard.paging import number_in, place_in, place_of
 from tidegate.dashboard.payer_mask import payer_of
@@ -144,12 +149,15 @@ class InflowPages:
             steps=found.name_check.steps if may_see else (),
             reason=found.name_check.reason if may_see else "", why=why_of(found), account=facts.account,
             journals=facts.journals, decisions=[line_of(row, facts.people) for row in facts.decisions],
-            refunds=[(one, Money(one.amount_minor, found.amount.currency), *REFUND_WORDS[RefundStatus(one.status)])
+            refunds=[(one, Money(one.amount_minor, found.amount.currency), *REFUND_WORDS[RefundStatus(one.status)],
+                      begun_by(one.reference, facts.refund_rows, facts.people))
                      for one in facts.refunds],
+            given_back=given_back(found, any(one.status == RefundStatus.PROCESSING for one in facts.refunds)),
             form=refund_form.form_of(
                 self.shell, visitor, facts.subject, terms, refunds=facts.refunds, wallet_minor=facts.wallet_minor
             ),
-            is_for_operator=facts.subject.conversion is not None and visitor.may(Permission.REFUND),
+            is_for_operator=facts.subject.conversion is not None and facts.subject.left.minor > 0
+            and visitor.may(Permission.REFUND),
             wrong=wrong, status=status_of_refusal(wrong),
         )  # fmt: skip
 
@@ -204,6 +212,29 @@ def why_of(inflow: Collection) -> str:
     is_back = inflow.sent_back.confirmed_at is not None
     held = f" It was held before: {_held_for(inflow)}." if inflow.held_for else ""
     return f"{'Sent back' if is_back else 'On its way back'} to the payer: {reason}.{held}"
+
+
+def given_back(inflow: Collection, is_on_its_way: bool) -> str:
+    """How much of it was refunded, in one sentence."""
+    if inflow.refunded is None or not inflow.refunded.minor:
+        return ""
+    how_much = "All" if inflow.refunded == inflow.amount else amount(inflow.refunded)
+    more = " Some of that is still on its way." if is_on_its_way else ""
+    return f"{how_much} of it was refunded.{more}"
+
+
+def begun_by(refund: str, rows: Sequence[AuditLogRow], people: Mapping[str, str]) -> str:
+    """Who asked for a refund, and who approved it, as the audit trail has it."""
+    found = {row.action: row for row in rows if row.subject == refund}
+    started, approved = found.get("refund.started"), found.get("refund.approved")
+    if approved is not None:
+        asked_by = str(msgspec.json.decode(approved.details).get("asked_by", ""))
+        return f"{_who(asked_by, people)}, approved by {_who(approved.actor, people)}"
+    return _who(started.actor, people) if started else ""
+
+
+def _who(actor: str, people: Mapping[str, str]) -> str:
+    return who_of(actor, name=people.get(actor), key_name=None)
 
 
 def _held_for(inflow: Collection) -> str:

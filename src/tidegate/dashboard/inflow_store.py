@@ -31,6 +31,8 @@ class InflowFacts(NamedTuple):
     refunds: list[RefundFact]
     journals: list[JournalLine]
     decisions: list[AuditLogRow]
+    # Of its refunds: who began and who approved them.
+    refund_rows: list[AuditLogRow]
     # Of those who decided, by `person/ID`.
     people: dict[str, str]
     wallet_minor: int | None
@@ -40,19 +42,21 @@ async def find(tx: Tx, business_id: str, reference: str) -> InflowFacts | None:
     row = await tx.fetchrow(_INFLOW, business_id, reference, list(JournalKind))
     if row is None:
         return None
+    rows = [
+        AuditLogRow(
+            one["id"], one["created_at"], one["actor"], None, one["origin"], one["action"], one["subject"], None,
+            one["details"],
+        )
+        for one in row["decisions"]
+    ]  # fmt: skip
     return InflowFacts(
         collection_of(row["collection"]),
         account_of(row["virtual_account"]) if row["virtual_account"] else None,
         collection_to_refund(row),
         _refunds.decode(row["refunds"]),
         [JournalLine(one["id"], one["kind"], one["created_at"]) for one in row["journals"]],
-        [
-            AuditLogRow(
-                one["id"], one["created_at"], one["actor"], None, one["origin"], one["action"], one["subject"], None,
-                one["details"],
-            )
-            for one in row["decisions"]
-        ],
+        [one for one in rows if one.subject == reference],
+        [one for one in rows if one.subject != reference],
         _names.decode(row["people"]),
         row["wallet_minor"],
     )  # fmt: skip
@@ -66,7 +70,9 @@ _INFLOW = """
            AND collection_id = (SELECT id FROM collection WHERE business_id = $1 AND reference = $2)
          ORDER BY id DESC LIMIT 50),
     decisions AS MATERIALIZED (
-        SELECT audit FROM audit WHERE business_id = $1 AND subject = $2 ORDER BY id LIMIT 50)
+        SELECT audit FROM audit
+         WHERE business_id = $1 AND subject = ANY (ARRAY(SELECT reference FROM refunds) || $2::text)
+         ORDER BY id LIMIT 200)
     SELECT collection, virtual_account, given.fee_minor AS fee_given_minor, given.vat_minor AS vat_given_minor,
            (SELECT on_refund FROM fee_rule
              WHERE fee_rule.business_id = $1 AND 'own-' || fee_rule.id = collection.fee_rule_id) AS on_refund,

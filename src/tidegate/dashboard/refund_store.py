@@ -50,17 +50,23 @@ async def list_page(
     # No id is 0, so this is the position just before everything of the end or later.
     end = RefundPosition(wanted.end or _END, 0)
     rows = await tx.fetch(
-        _PAGE, business_id, wanted.status, None, wanted.start or _START, *min(end, before or end), limit
+        _PAGE, business_id, wanted.status, None, wanted.start or _START, *min(end, before or end), limit, None
     )
     return [_listed(row) for row in rows]
 
 
+async def list_of_inflow(tx: Tx, business_id: str, collection_id: int, *, limit: int) -> list[ListedRefund]:
+    """The newest first."""
+    rows = await tx.fetch(_PAGE, business_id, None, None, _START, _END, 0, limit, collection_id)
+    return [_listed(row) for row in rows]
+
+
 async def find(tx: Tx, business_id: str, reference: str) -> ListedRefund | None:
-    row = await tx.fetchrow(_PAGE, business_id, None, reference, _START, _END, 0, 1)
+    row = await tx.fetchrow(_PAGE, business_id, None, reference, _START, _END, 0, 1, None)
     return _listed(row) if row else None
 
 
-# Of the four ways to the ids one is taken; the others end before they read anything. Who began and who approved a
+# Of the five ways to the ids one is taken; the others end before they read anything. Who began and who approved a
 # refund is read where nobody can change it: in the audit trail.
 _PAGE = """
     SELECT refund, payment, collection, started.actor, started.proposed_by, approved.actor IS NOT NULL AS is_approved,
@@ -84,7 +90,10 @@ _PAGE = """
            (SELECT id FROM refund WHERE business_id = $1 AND reference = $3::text)
             UNION ALL
            (SELECT id FROM refund
-             WHERE $3 IS NULL AND ($2::text IS NULL OR ($2 = 'successful' AND status = 'successful'))
+             WHERE business_id = $1 AND collection_id = $8::bigint ORDER BY id DESC LIMIT $7)
+            UNION ALL
+           (SELECT id FROM refund
+             WHERE $3 IS NULL AND $8 IS NULL AND ($2::text IS NULL OR ($2 = 'successful' AND status = 'successful'))
                AND business_id = $1 AND initiated_at >= $4 AND (initiated_at, id) < ($5, $6)
              ORDER BY initiated_at DESC, id DESC LIMIT $7)
             UNION ALL
