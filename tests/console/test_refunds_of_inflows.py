@@ -41,7 +41,10 @@ async def test_an_inflow_says_what_was_refunded_by_whom_and_offers_what_is_left(
     assert ["All of it was refunded." in page for page in pages] == [True, True]
     assert f'href="/console{at}"' not in pages[0]
     assert f"by {operator.member.name}, approved by {approver.member.name}" in pages[0]
-    assert (pages[1].count("by Tidegate&#39;s operator</span>"), f"/inflows/{reference}/refund" in pages[1]) == (2, False)
+    assert (pages[1].count("by Tidegate&#39;s operator</span>"), f"/inflows/{reference}/refund" in pages[1]) == (
+        2,
+        False,
+    )
     assert "the operator refunds it" not in pages[1]
 
 
@@ -57,3 +60,55 @@ async def test_who_asked_for_the_refund_of_an_inflow_and_who_approved_it_is_on_i
     assert (await finance.send(below, at="/refunds?tab=approve")).status_code == 303
     assert "by Sade Ojo, approved by Femi Ade" in (await finance.get(at)).text
     assert "by Sade Ojo, approved by Femi Ade" in (await operator.get(f"/held/{reference}")).text
+
+
+@pytest.mark.parametrize(
+    ("chosen", "debited", "booked"),
+    [
+        ("credit", "$44.00", "<dt>Exchange loss</dt><dd>$4.00"),
+        ("today", "$48.00", "<dt>Exchange</dt><dd>no difference"),
+    ],
+)
+async def test_both_people_see_both_rates_both_amounts_and_the_difference_of_a_converted_refund(
+    *, operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any, chosen: str, debited: str,
+    booked: str,
+) -> None:  # fmt: skip
+    at = await converted(inflows)
+    page = (await operator.get(at)).text
+    for words in ("1 EUR = 1.1 USD", "1 EUR = 1.2 USD", "$110.00", "$120.00", "exchange loss of $10.00"):
+        assert words in page, words
+    assert (await operator.send(at, at=at, amount="40", rate=chosen, why="sold out")).status_code == 303
+    page = (await approver.get("/approvals")).text
+    for words in (
+        "<dt>Rate of its credit</dt><dd>1 EUR = 1.1 USD", "<dt>Today&#39;s rate</dt><dd>1 EUR = 1.2 USD (desk, ",
+        "<dt>Worth at the rate of its credit</dt><dd>$44.00", "<dt>Worth at today&#39;s rate</dt><dd>$48.00",
+        f"<dt>Debited from the wallet</dt><dd>{debited}", booked,
+    ):  # fmt: skip
+        assert words in page, words
+    assert (await decide(approver, await open_approval(approver))).status_code == 303
+    await inflows.tick()
+    await inflows.let_pass("5s")
+    entries = await admin.fetch("SELECT amount_minor FROM entry WHERE account = 'exchange'")
+    assert [row["amount_minor"] for row in entries] == ([-4_00] if chosen == "credit" else [])
+
+
+async def test_a_refund_is_not_approved_at_another_rate_than_was_seen(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any
+) -> None:
+    at = await converted(inflows)
+    assert (await operator.send(at, at=at, amount="40", rate="today", why="sold out")).status_code == 303
+    approval = await open_approval(approver)
+    await inflows.set_rate(Currency.EUR, Currency.USD, "1.30")
+    answer = await decide(approver, approval)
+    assert (answer.status_code, "changed since this was proposed" in answer.text) == (409, True)
+    assert await admin.fetchval("SELECT count(*) FROM refund") == 0
+
+
+async def converted(inflows: Inflows) -> str:
+    """The refund page of 100 euros that were credited at 1.10 dollars; a euro is 1.20 today."""
+    await inflows.set_rate(Currency.EUR, Currency.USD, "1.10")
+    number = await inflows.number(Currency.EUR, Currency.USD)
+    await inflows.notified(credit(number))
+    reference = (await inflows.notified(credit(number)))["reference"]
+    await inflows.set_rate(Currency.EUR, Currency.USD, "1.20")
+    return f"/refunds/{inflows.shop.business_id}/{reference}"

@@ -27,6 +27,10 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True):
     quoted_at: datetime
 
 
+def rate_words(base: Currency, rate: Decimal, quote: Currency) -> str:
+    return f"1 {base} = {rate.normalize():f} {quote}"
+
+
 def worth_of(amount: Money, rate: Rate) -> Money:
     """Rounded once, half up, to minor units of the other currency."""
     if amount.currency is not rate.base:

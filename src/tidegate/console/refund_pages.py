@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tidegate.approval import store as approval_store
+from tidegate.collection.rate import rate_words
 from tidegate.console.merchants import MerchantPages
 from tidegate.console.proposing import propose, show_proposals
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
@@ -12,6 +14,7 @@ from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, 
 from tidegate.core.money import Currency, Money
 from tidegate.core.visible import visible
 from tidegate.dashboard import refund_form
+from tidegate.dashboard.format import amount
 from tidegate.dashboard.payment_page import sentence_of
 from tidegate.infra.page.response import Html
 from tidegate.merchant import commands as merchants
@@ -20,10 +23,11 @@ from tidegate.payment.model import Payment, PaymentStatus
 from tidegate.payment.store import PaymentKey
 from tidegate.rail.deps import PaymentDeps
 from tidegate.refund import commands, model
-from tidegate.refund.model import RefundRate, Subject
+from tidegate.refund.model import RefundExchange, RefundRate, Subject
 from tidegate.staff.permission import StaffPermission
 from tidegate.staff_approval import commands as staff_approvals
 from tidegate.staff_approval.arguments import OperatorRefund
+from tidegate.staff_approval.describe import exchange_words
 
 REFERENCE_CHARS_MAX = 100
 _COMMAND = "refund.create"
@@ -106,22 +110,47 @@ def _sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}."
 
 
-def rate_choices(subject: Subject) -> list[tuple[str, str, Money]]:
-    """Of an inflow that was converted: each rate, and what refunding all that is left would debit."""
+class RateChoice(NamedTuple):
+    """What refunding all that is left would debit at a rate, and what is booked on the account exchange."""
+
+    value: str
+    label: str
+    rate: str
+    debited: Money
+    booked: str
+
+
+def rate_choices(subject: Subject) -> list[RateChoice]:
+    """Of an inflow that was converted."""
     if subject.conversion is None or subject.conversion.today is None or not subject.left.minor:
         return []
-    labels = {RefundRate.CREDIT: "The rate of its credit", RefundRate.TODAY: "Today’s rate"}
+    base, quote = subject.received.currency, subject.conversion.worth.currency
+    rates = {
+        RefundRate.CREDIT: ("The rate of its credit", subject.conversion.rate),
+        RefundRate.TODAY: ("Today’s rate", subject.conversion.today.rate),
+    }
     found = [(one, model.exchange_of(subject, subject.left, one)) for one in RefundRate]
-    return [(one.value, labels[one], exchange.debited) for one, exchange in found if exchange]
+    return [
+        RateChoice(
+            one.value, rates[one][0], rate_words(base, rates[one][1], quote), exchange.debited, _booked(exchange)
+        )
+        for one, exchange in found
+        if exchange
+    ]
+
+
+def _booked(exchange: RefundExchange) -> str:
+    label, value = exchange_words(exchange)
+    return f"{label.lower()} of {amount(value)}" if isinstance(value, Money) else "no exchange gain or loss"
 
 
 def refund_in(visitor: ConsoleVisitor, currency: Currency) -> OperatorRefund:
     form = visitor.form
-    rate, amount = form.get("rate", ""), form.get("amount", "")
+    rate, typed = form.get("rate", ""), form.get("amount", "")
     if rate and rate not in set(RefundRate):
         raise Invalid(Problem("rate", f"Choose one of {', '.join(RefundRate)}."))
     return OperatorRefund(
-        amount=refund_form.amount_in(amount, currency).major if amount.strip() else None,
+        amount=refund_form.amount_in(typed, currency).major if typed.strip() else None,
         reason=refund_form.text_in(form.get("reason", ""), "reason"),
         rate=RefundRate(rate) if rate else None,
     )

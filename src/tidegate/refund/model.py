@@ -58,9 +58,11 @@ class RefundRate(DescribedEnum):
 
 
 class SubjectConversion(msgspec.Struct, frozen=True, kw_only=True):
-    """Of an inflow that was converted: its worth in the wallet's currency, and the rate of today, if one is fresh."""
+    """Of an inflow that was converted: its worth in the wallet's currency when it was credited, by which rate, and the
+    rate of today, if one is fresh."""
 
     worth: Money
+    rate: Decimal
     today: Rate | None = None
 
 
@@ -70,6 +72,11 @@ class RefundExchange(msgspec.Struct, frozen=True, kw_only=True):
     chosen: RefundRate
     debited: Money
     worth: Money
+
+    @property
+    def gain(self) -> Money:
+        """Ours, as it is booked on the account exchange; negative where it is a loss."""
+        return self.debited - self.worth
 
 
 class RefundableTransfer(msgspec.Struct, frozen=True, kw_only=True):

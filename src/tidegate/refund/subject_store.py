@@ -174,7 +174,7 @@ def collection_subject(row: Row, on_refund: str | None, fee_given: Fee | None = 
 def _conversion(row: Row) -> SubjectConversion:
     """At the market's rate, before our spread."""
     worth = row["destination_minor"] + row["spread_minor"]
-    return SubjectConversion(worth=Money(worth, Currency(row["destination_currency"])))
+    return SubjectConversion(worth=Money(worth, Currency(row["destination_currency"])), rate=row["rate"])
 
 
 async def find_rate(

@@ -15,17 +15,17 @@ from tidegate.bank_file import payout_store
 from tidegate.collection import review, review_store
 from tidegate.collection import store as collection_store
 from tidegate.collection.model import CollectionChange
-from tidegate.collection.rate import Rate
+from tidegate.collection.rate import Rate, rate_words
 from tidegate.core.errors import Refusal
 from tidegate.core.fee import FeeRule
 from tidegate.core.method import METHOD_WORDS, priced_in
-from tidegate.core.money import Currency
+from tidegate.core.money import Currency, Money
 from tidegate.intake import suspense_store
 from tidegate.merchant import store as merchant_store
 from tidegate.rail import pause_store
 from tidegate.refund import commands as refunds
 from tidegate.refund import model as refund_model
-from tidegate.refund.model import RefundRequest
+from tidegate.refund.model import RefundExchange, RefundRate, RefundRequest, Subject
 from tidegate.staff import store as staff_store
 from tidegate.staff_approval import subject_store
 from tidegate.staff_approval.arguments import (
@@ -136,8 +136,32 @@ async def refund(look: ProposalLook, wanted: OperatorRefund) -> list[ProposalFac
         ProposalFact("Received", subject.received),
         ProposalFact("Amount", amount),
     ]
-    debited = [ProposalFact("Debited from the wallet", exchange.debited)] if exchange else []
-    return [*facts, *debited, *reason]
+    return [*facts, *(_exchanged(subject, exchange, amount) if exchange else []), *reason]
+
+
+def _exchanged(subject: Subject, exchange: RefundExchange, amount: Money) -> list[ProposalFact]:
+    """Both rates, what the wallet would pay at each, and what the one that was chosen costs us or brings."""
+    conversion = subject.conversion
+    assert conversion is not None  # Else there is no exchange.
+    assert conversion.today is not None
+    at_credit = refund_model.exchange_of(subject, amount, RefundRate.CREDIT)
+    today, quote = conversion.today, conversion.worth.currency
+    quoted = f"{today.source}, {today.quoted_at:%-d %b %Y, %H:%M} UTC"
+    return [
+        ProposalFact("Rate of its credit", rate_words(amount.currency, conversion.rate, quote)),
+        ProposalFact("Today's rate", f"{rate_words(amount.currency, today.rate, quote)} ({quoted})"),
+        *([ProposalFact("Worth at the rate of its credit", at_credit.debited)] if at_credit else []),
+        ProposalFact("Worth at today's rate", exchange.worth),
+        ProposalFact("Debited from the wallet", exchange.debited),
+        ProposalFact(*exchange_words(exchange)),
+    ]
+
+
+def exchange_words(exchange: RefundExchange) -> tuple[str, str | Money]:
+    """What is booked on the account exchange."""
+    if not exchange.gain.minor:
+        return "Exchange", "no difference"
+    return ("Exchange gain", exchange.gain) if exchange.gain.minor > 0 else ("Exchange loss", -exchange.gain)
 
 
 async def quarantined(look: ProposalLook, _: NoArguments) -> list[ProposalFact]:
