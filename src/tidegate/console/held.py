@@ -24,6 +24,7 @@ from tidegate.dashboard.refund_store import ListedRefund
 from tidegate.dashboard.refunds import STATUS_WORDS as REFUND_WORDS
 from tidegate.infra.page.response import Html
 from tidegate.merchant import commands as merchants
+from tidegate.rail import pause_store
 from tidegate.rail.deps import PaymentDeps
 from tidegate.refund.model import RefundStatus
 from tidegate.staff import store as staff_store
@@ -86,7 +87,8 @@ class HeldPages:
             credit_version = await staff_approvals.version_of(tx, CREDIT, held.business_id, held.reference)
             decision = await review_store.find_decision(tx, held.business_id, held.reference)
             refunds = await refund_store.list_of_inflow(tx, held.business_id, held.id, limit=REFUNDS)
-            names = await staff_store.list_names(tx) if refunds else {}
+            paused = [one for one in await pause_store.list_open(tx) if one.rail == held.rail]
+            names = await staff_store.list_names(tx) if refunds or paused else {}
             earlier = await list_page(
                 tx, held.business_id, CollectionFilter(account_id=held.account_id), before_id=held.id, offset=0,
                 limit=EARLIER,
@@ -104,7 +106,8 @@ class HeldPages:
             is_decidable=not any(not one.is_void for one in proposed), decider="" if by else _decider(decision),
             earlier=[(one, *INFLOW_WORDS[one.status]) for one in earlier if _is_of_payer(one, held)],
             place=at, waiting=len(waiting), credit_version=credit_version,
-            following=_following(references, held.reference), **_given_back(held, refunds, names), **credit,
+            following=_following(references, held.reference), names=names,
+            paused=paused if _is_going_back(held, refunds) else [], **_given_back(held, refunds, names), **credit,
         )  # fmt: skip
 
     async def _credit(self, visitor: ConsoleVisitor, held: Collection) -> dict[str, object]:
@@ -176,12 +179,17 @@ def _decider(decision: tuple[str, str] | None) -> str:
     return "nobody in time" if action == "collection.hold_ended" else who_of(actor, name=None, key_name=None)
 
 
+def _is_going_back(held: Collection, refunds: Sequence[ListedRefund]) -> bool:
+    """Something of it is on its way back by its rail."""
+    is_returning = held.sent_back is not None and held.sent_back.confirmed_at is None
+    return is_returning or any(one.view.refund.status is RefundStatus.PROCESSING for one in refunds)
+
+
 def _given_back(held: Collection, refunds: Sequence[ListedRefund], names: Mapping[str, str]) -> dict[str, object]:
     """What was refunded of it, by whom, and what is left to refund."""
-    on_its_way = any(one.view.refund.status is RefundStatus.PROCESSING for one in refunds)
     left = held.amount - (held.refunded or Money.zero(held.amount.currency))
     return {
-        "given_back": given_back(held, on_its_way),
+        "given_back": given_back(held, _is_going_back(held, refunds)),
         "refunds": [
             (one.view.refund, *REFUND_WORDS[one.view.refund.status], *people_of(one.origin, names)) for one in refunds
         ],

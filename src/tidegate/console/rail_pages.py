@@ -67,7 +67,7 @@ class RailPages:
         return self.shell.page(
             visitor, "stuck.html", title="Refunds & returns", section="Refunds & returns", refunds=refunds,
             returns=[(one, subjects.get(one.reference)) for one in returns], proposed=proposed, wrong=wrong,
-            paused=paused, stopped={one.rail for one in paused}, names=names,
+            paused=paused, stopped={one.rail: one for one in paused}, names=names,
             status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409,
         )  # fmt: skip
 

@@ -65,7 +65,7 @@ class RefundDetailPages:
             words={status.value: words for status, words in STATUS_WORDS.items()}, failure=failure_words,
             proposed=proposed, waiting={one.request.subject for one in proposed if not one.is_void},
             journals=[_fact(one) for one in journals], journal_words=JOURNAL_WORDS, money=Money, at=AT_SUBJECT,
-            paused=paused, stopped={one.rail for one in paused}, names=names, asked_by=asked_by,
+            paused=paused, stopped={one.rail: one for one in paused}, names=names, asked_by=asked_by,
             approved_by=approved_by,
         )  # fmt: skip
 

@@ -16,6 +16,7 @@ from tidegate.money_return import store
 from tidegate.rail import notification_store
 from tidegate.rail.deps import PaymentDeps
 from tidegate.rail.interface import RailBusy, RailRefused, RailTimeout, ReturnMoney
+from tidegate.rail.pause import LOOK_WHILE_PAUSED
 from tidegate.rail.state import Failed, PayoutState, Succeeded
 
 SEND = WorkKind(store.SEND, store.list_to_send, at_once_max=leased_work.AT_ONCE_WITH_RAILS_MAX)
@@ -36,6 +37,10 @@ async def _send(deps: PaymentDeps, record_end: RecordEnd, lease: Lease, now: dat
     if found is None:
         return False
     rail_name, money = found
+    if rail_name in deps.paused.names:
+        async with leased_work.writing(deps.db, lease) as tx:
+            await store.try_later(tx, money, next_try_at=now + LOOK_WHILE_PAUSED)
+        return True
     state = await _ask(deps, rail_name, money, now)
     is_other = isinstance(state, Succeeded) and state.amount != money.amount
     if isinstance(state, Succeeded | Failed) and not is_other:
@@ -52,9 +57,7 @@ async def _send(deps: PaymentDeps, record_end: RecordEnd, lease: Lease, now: dat
 
 
 async def _ask(deps: PaymentDeps, rail_name: str, money: ReturnMoney, now: datetime) -> PayoutState | None:
-    """None when the rail did not answer, or not yet: it may have done the work. A rail that is paused is not asked."""
-    if rail_name in deps.paused.names:
-        return None
+    """None when the rail did not answer, or not yet: it may have done the work."""
     try:
         return await deps.rail(rail_name).send_back(money, now=now)
     except (RailTimeout, RailBusy, RailRefused) as error:

@@ -51,6 +51,17 @@ async def find_to_send(tx: Tx, business_id: str, reference: str, now: datetime) 
     )
 
 
+async def try_later(tx: Tx, money: ReturnMoney, *, next_try_at: datetime) -> None:
+    """The rail was not asked."""
+    await tx.execute(
+        """
+        UPDATE money_return SET next_try_at = $3
+         WHERE business_id = $1 AND reference = $2 AND status IN ('asked', 'sent')
+        """,
+        money.business_id, money.reference, next_try_at,
+    )  # fmt: skip
+
+
 async def mark_sent(tx: Tx, money: ReturnMoney, *, now: datetime) -> bool:
     """Tried again after pauses that grow with its age. False when its end is known in the meantime."""
     asked_at = await tx.fetchval(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from tidegate.audit import store as audit
 from tidegate.audit.model import Actor
@@ -19,6 +19,8 @@ from tidegate.infra.same_transaction import InSameTransaction, nothing_else
 from tidegate.rail import pause_store as store
 
 LOOK_EVERY_S = 2.0
+# A paused rail is not asked; what waits for it is asked about so soon after the pause was lifted.
+LOOK_WHILE_PAUSED = timedelta(minutes=1)
 
 
 class PausedRails:

@@ -21,6 +21,7 @@ from tidegate.ledger.model import Journal
 from tidegate.rail import notification_store
 from tidegate.rail.deps import PaymentDeps
 from tidegate.rail.interface import RailBusy, RailRefused, RailTimeout, RefundMoney
+from tidegate.rail.pause import LOOK_WHILE_PAUSED
 from tidegate.rail.state import Failed, PayoutState, Succeeded
 from tidegate.refund import event, model, store, subject_store
 from tidegate.refund.model import Leg, Refund, RefundExchange, RefundStatus, RefundView
@@ -44,6 +45,11 @@ async def _poll(deps: PaymentDeps, lease: Lease, now: datetime) -> bool:
     if found is None:
         return False
     refund_id, polls, leg = found
+    if leg.rail in deps.paused.names:
+        async with leased_work.writing(deps.db, lease) as tx:
+            again_at = now + LOOK_WHILE_PAUSED
+            await store.poll_later(tx, lease.business_id, leg, next_poll_at=again_at, was_asked=False)
+        return True
     state = await _poll_rail(deps, lease.business_id, leg, now, is_first=polls == 0)
     is_other = isinstance(state, Succeeded) and state.amount != leg.amount
     if isinstance(state, Succeeded | Failed) and not is_other:
@@ -59,9 +65,7 @@ async def _poll(deps: PaymentDeps, lease: Lease, now: datetime) -> bool:
 async def _poll_rail(
     deps: PaymentDeps, business_id: str, leg: Leg, now: datetime, *, is_first: bool
 ) -> PayoutState | None:
-    """None when the rail did not answer, or not yet: it may have done the work. A rail that is paused is not asked."""
-    if leg.rail in deps.paused.names:
-        return None
+    """None when the rail did not answer, or not yet: it may have done the work."""
     money = RefundMoney(
         business_id=business_id, reference=leg.reference, transaction_id=leg.transaction_id, amount=leg.amount
     )

@@ -125,13 +125,13 @@ async def poll_now(tx: Tx, business_id: str, reference: str, *, rail: str, now: 
     return done is True
 
 
-async def poll_later(tx: Tx, business_id: str, leg: Leg, *, next_poll_at: datetime) -> None:
+async def poll_later(tx: Tx, business_id: str, leg: Leg, *, next_poll_at: datetime, was_asked: bool = True) -> None:
     await tx.execute(
         """
-        UPDATE refund_leg SET polls = polls + 1, next_poll_at = $3
+        UPDATE refund_leg SET polls = polls + $4::boolean::integer, next_poll_at = $3
          WHERE business_id = $1 AND reference = $2 AND status = 'processing'
         """,
-        business_id, leg.reference, next_poll_at,
+        business_id, leg.reference, next_poll_at, was_asked,
     )  # fmt: skip
 
 
