@@ -37,11 +37,6 @@ class InflowReason(StrEnum):
         return _SENTENCES[self]
 
     @property
-    def rule(self) -> str:
-        """Of a hold: the rule, with the setting that would have changed it."""
-        return _RULES.get(self, "")
-
-    @property
     def return_code(self) -> str:
         """The reason code of a payment return (ISO 20022)."""
         return _RETURN_CODES.get(self, "NARR")
@@ -63,16 +58,6 @@ _SENTENCES: dict[InflowReason, str] = {
     InflowReason.TOO_SMALL_TO_CONVERT: "it is worth less than the smallest unit of the wallet's currency",
     InflowReason.TOO_LARGE_TO_CONVERT: "it is worth more than the ledger can hold",
     InflowReason.TAKEN_BACK: "the bank has reversed it",
-}
-_NAME_RULE = "a name that is close or missing is held, unless the merchant's settings have it returned at once"
-_RATE_RULE = "a conversion needs a rate that is no older than TIDEGATE_RATE_LASTS_MINUTES"
-_RULES: dict[InflowReason, str] = {
-    InflowReason.NAME_IS_CLOSE: _NAME_RULE,
-    InflowReason.NAME_MISSING: _NAME_RULE,
-    InflowReason.AMOUNT_IS_LARGE: "amounts from TIDEGATE_REVIEW_INFLOWS_FROM on are held",
-    InflowReason.BUSINESS_SUSPENDED: "nothing is credited to a merchant while it is suspended",
-    InflowReason.RATE_MISSING: _RATE_RULE,
-    InflowReason.RATE_STALE: _RATE_RULE,
 }
 _RETURN_CODES: dict[InflowReason, str] = {
     InflowReason.NAME_DIFFERS: "BE01",

@@ -11,6 +11,7 @@ from tidegate.audit.model import OURSELVES, Actor
 from tidegate.collection import decide, review_store, store
 from tidegate.collection.model import REFERENCE, AccountSnapshot, Collection, CollectionChange, CollectionStatus
 from tidegate.collection.reason import InflowReason
+from tidegate.collection.rule import needs_rate
 from tidegate.core.clock import Clock
 from tidegate.core.errors import Conflict, IllegalTransition, NotFound
 from tidegate.infra import leased_work
@@ -62,9 +63,11 @@ async def check_return(tx: Tx, reference: str) -> None:
 
 
 def _way_out(reason: InflowReason) -> str:
-    if reason not in (InflowReason.RATE_MISSING, InflowReason.RATE_STALE):
+    if not needs_rate(reason):
         return "correct that first, or return it"
-    return "set one with `tidegate rate set`, or in the sandbox with POST /sandbox/rates"
+    return (
+        "set one in the console under Rates or with `tidegate rate set`, in the sandbox also with POST /sandbox/rates"
+    )
 
 
 async def send_back(

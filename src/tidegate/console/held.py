@@ -11,6 +11,7 @@ from tidegate.collection import review, review_store
 from tidegate.collection.list_store import CollectionFilter, list_page
 from tidegate.collection.model import Collection, CollectionChange, CollectionStatus
 from tidegate.collection.reason import InflowReason
+from tidegate.collection.rule import needs_rate, rule_of
 from tidegate.console.proposing import decided_by, propose, show_proposals, version_in
 from tidegate.console.refund_detail import people_of
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
@@ -103,6 +104,7 @@ class HeldPages:
             held=held, business=business, account=account, proposed=proposed, by=by, word=word, tint=tint,
             is_held=held.status is CollectionStatus.PENDING, check=held.name_check, typed_name=marked(held),
             verdict=VERDICT_WORDS[held.name_check.verdict],
+            held_for=[(reason.meaning, rule_of(reason, self.deps.inflow_terms)) for reason in held.held_for],
             is_decidable=not any(not one.is_void for one in proposed), decider="" if by else _decider(decision),
             earlier=[(one, *INFLOW_WORDS[one.status]) for one in earlier if _is_of_payer(one, held)],
             place=at, waiting=len(waiting), credit_version=credit_version,
@@ -117,7 +119,9 @@ class HeldPages:
         async with self.shell.db.connection() as tx:
             change = await review.preview(tx, self.deps, held, now=self.shell.clock.now_of(held.business_id))
         if isinstance(change, InflowReason):
-            return {"block_reason": change.sentence, "booked": [], "net": None, "rate": None}
+            pair = f"/rates?base={held.amount.currency}&quote={held.destination_currency}#set"
+            page = pair if needs_rate(change) else ""
+            return {"block_reason": change.sentence, "rate_page": page, "booked": [], "net": None, "rate": None}
         credited = change.collection.credited
         assert credited is not None
         return {"block_reason": "", "booked": _booked(change), "net": credited.net, "rate": credited.applied_rate}

@@ -14,6 +14,7 @@ import msgspec
 from tidegate.collection import set_rate
 from tidegate.collection.rate import Rate
 from tidegate.collection.rate_wire import RateNumber, SpreadPercent
+from tidegate.collection.rule import rate_rule
 from tidegate.console import work_store
 from tidegate.console.proposing import propose
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
@@ -53,11 +54,11 @@ class RatePages:
         newest = await set_rate.list_rates(self.shell.db)
         async with self.shell.db.connection() as tx:
             history = await work_store.list_rates(tx, PLATFORM_BUSINESS_ID, limit=PAGE)
-        lasts, asked = self.deps.inflow_terms.rate_lasts, visitor.form if wrong else visitor.request.query
+        terms, asked = self.deps.inflow_terms, visitor.form if wrong else visitor.request.query
         pair = [one for one in newest if (one.base, one.quote) == (asked.get("base"), asked.get("quote"))]
         return self.shell.page(
             visitor, "rates.html", title="Rates", section="Rates", history=history, wrong=wrong,
-            rates=[(one, visitor.now - one.quoted_at <= lasts) for one in newest],
+            rates=[(one, visitor.now - one.quoted_at <= terms.rate_lasts) for one in newest], rule=rate_rule(terms),
             currencies=[one.value for one in Currency], status=422 if wrong else 200, percent_of=percent_of,
             now=pair[0] if pair else None, asked=asked,
             asks_again=isinstance(wrong, Invalid) and any(one.field == "again" for one in wrong.problems),
