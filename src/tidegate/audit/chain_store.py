@@ -131,18 +131,19 @@ async def list_chains(tx: Tx) -> list[tuple[str, str, int, bytes]]:
 
 async def list_trail(
     tx: Tx, *, business_id: str | None, subject: str, before: tuple[datetime, int] | None, limit: int
-) -> list[AuditRow]:
-    """The newest first, of one business or of all."""
+) -> list[tuple[AuditRow, datetime]]:
+    """The newest first, of one business or of all, each with when it was written: the clocks of businesses differ."""
     rows = await tx.fetch(
         """
-        SELECT business_id, id, actor, origin, action, subject, details::text AS details, created_at FROM audit
+        SELECT business_id, id, actor, origin, action, subject, details::text AS details, created_at, written_at
+          FROM audit
          WHERE ($1::text IS NULL OR business_id = $1) AND ($2 = '' OR subject = $2)
-           AND (created_at, id) < (coalesce($3::timestamptz, 'infinity'), $4)
-         ORDER BY created_at DESC, id DESC LIMIT $5
+           AND (written_at, id) < (coalesce($3::timestamptz, 'infinity'), $4)
+         ORDER BY written_at DESC, id DESC LIMIT $5
         """,
         business_id, subject, before[0] if before else None, before[1] if before else 0, limit,
     )  # fmt: skip
-    return [_audit_row(row) for row in rows]
+    return [(_audit_row(row), row["written_at"]) for row in rows]
 
 
 def _audit_row(row: Row) -> AuditRow:

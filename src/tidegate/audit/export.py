@@ -13,7 +13,7 @@ from tidegate.infra.db import Database
 from tidegate.infra.http import csv_text
 
 BATCH = 1_000
-COLUMNS = ("business", "id", "actor", "origin", "action", "subject", "details", "at")
+COLUMNS = ("business", "id", "actor", "origin", "action", "subject", "details", "at", "writtenAt")
 
 
 async def note(db: Database, *, by: Actor, now: datetime) -> None:
@@ -30,8 +30,9 @@ async def rows(db: Database) -> AsyncGenerator[bytes, None]:
             found = await chain_store.list_trail(tx, business_id=None, subject="", before=before, limit=BATCH)
         if not found:
             break
-        before = found[-1].created_at, found[-1].id
-        yield b"".join(csv_text.row(row) for row in found)
+        last, written_at = found[-1]
+        before = written_at, last.id
+        yield b"".join(csv_text.row((*row, written_at)) for row, written_at in found)
     async with db.connection() as tx:
         chains = await chain_store.list_chains(tx)
     yield b"".join(

@@ -12,7 +12,7 @@ from tidegate.collection.list_store import CollectionFilter, list_page
 from tidegate.collection.model import Collection, CollectionChange, CollectionStatus
 from tidegate.collection.reason import InflowReason
 from tidegate.collection.rule import needs_rate, rule_of
-from tidegate.console.proposing import decided_by, propose, show_proposals, version_in
+from tidegate.console.proposing import clock_ahead, decided_by, propose, show_proposals, version_in
 from tidegate.console.refund_detail import people_of
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Refusal
@@ -100,7 +100,8 @@ class HeldPages:
         credit = await self._credit(visitor, held)
         word, tint = INFLOW_WORDS[held.status]
         return self.shell.page(
-            visitor, "held.html", title="Held inflow", section="Held inflows", status=_status(wrong), wrong=wrong,
+            visitor, "held.html", title="Held inflow", section="Held inflows",
+            ahead=clock_ahead(self.shell, held.business_id), status=_status(wrong), wrong=wrong,
             held=held, business=business, account=account, proposed=proposed, by=by, word=word, tint=tint,
             is_held=held.status is CollectionStatus.PENDING, check=held.name_check, typed_name=marked(held),
             verdict=VERDICT_WORDS[held.name_check.verdict],

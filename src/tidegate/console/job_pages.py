@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from urllib.parse import quote
 
 from tidegate.alarm import health_store
@@ -31,6 +31,8 @@ PAGE = 100
 PART_CHARS_MAX = 100
 # Numbers of rows.
 NOT_SHOWN = frozenset({"approval", "of"})
+# Less is the time between a decision and its row; more, a clock that is ahead.
+ALIKE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
@@ -82,8 +84,8 @@ class JobPages:
             )  # fmt: skip
             chains = await chain_store.list_chains(tx)
             staff = await staff_store.list_names(tx)
-            people = await audit_store.list_people(tx, PLATFORM_BUSINESS_ID, people_in(rows))
-            merchants = await subject_store.names_of(tx, {one.business_id for one in rows} - {PLATFORM_BUSINESS_ID})
+            people = await audit_store.list_people(tx, PLATFORM_BUSINESS_ID, people_in([one for one, _ in rows]))
+            merchants = await subject_store.names_of(tx, {one.business_id for one, _ in rows} - {PLATFORM_BUSINESS_ID})
         # Proposers stand there by their number alone.
         people_names = {**{actor: one.name for actor, one in people.items()}, **staff}
         names = {
@@ -93,16 +95,16 @@ class JobPages:
         }
         last = rows[PAGE - 1] if len(rows) > PAGE else None
         older = (
-            f"?business={quote(business_id)}&subject={quote(subject)}&before={quote(last.created_at.isoformat())}_{last.id}"
+            f"?business={quote(business_id)}&subject={quote(subject)}&before={quote(last[1].isoformat())}_{last[0].id}"
             if last
             else None
         )
         return self.shell.page(
             visitor, "audit_trail.html", title="Audit", section="Audit", older=older,
             rows=[
-                (one, words_of(one), subject_of(one, names), who_of(one, names),
+                (one, at, at + ALIKE < one.created_at, words_of(one), subject_of(one, names), who_of(one, names),
                  changes_of(one.details, names, left_out=NOT_SHOWN))
-                for one in rows[:PAGE]
+                for one, at in rows[:PAGE]
             ],
             business_id=business_id, subject=subject, chains=[(*one[:3], one[3].hex()) for one in chains[:PAGE]],
             found_wrong=found_wrong, names=names,

@@ -12,7 +12,7 @@ from tidegate.approval.model import ApprovalRequest
 from tidegate.console.shell import ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import Malformed
 from tidegate.core.money import Money
-from tidegate.dashboard.format import amount
+from tidegate.dashboard.format import amount, many
 from tidegate.infra.db import Tx
 from tidegate.infra.page.response import Html
 from tidegate.staff.permission import StaffPermission
@@ -57,6 +57,15 @@ async def decided_by(tx: Tx, business_id: str, topic: str, subject: str) -> Appr
     """By whom: who proposed and who approved what was decided last. None for what was decided without the staff."""
     found = await approval_store.list_decisions(tx, business_id, topic, subject)
     return found[0] if found else None
+
+
+def clock_ahead(shell: ConsoleShell, business_id: str) -> str:
+    """By how much the clock of a sandbox's merchant is ahead, in words; empty where it is not."""
+    ahead = round((shell.clock.now_of(business_id) - shell.clock.now()).total_seconds())
+    for seconds, word in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if ahead >= seconds:
+            return many(ahead // seconds, word)
+    return ""
 
 
 class ShownFact(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tidegate.approval import store as approval_store
 from tidegate.console import refund_store
 from tidegate.console.approvals import AT_SUBJECT
-from tidegate.console.proposing import show_proposals
+from tidegate.console.proposing import clock_ahead, show_proposals
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import Invalid, NotFound, Refusal
 from tidegate.core.money import Money
@@ -60,6 +60,7 @@ class RefundDetailPages:
         asked_by, approved_by = people_of(origin, names)
         return self.shell.page(
             visitor, "refund_detail.html", title=f"Refund {view.refund.reference}", section="Refunds & returns",
+            ahead=clock_ahead(self.shell, business.id),
             wrong=wrong, status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409,
             business=business, refund=view.refund, subject=view.subject, refund_parts=parts, word=word, tint=tint,
             words={status.value: words for status, words in STATUS_WORDS.items()}, failure=failure_words,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tidegate.approval import store as approval_store
 from tidegate.collection.rate import rate_words
 from tidegate.console.merchants import MerchantPages
-from tidegate.console.proposing import propose, show_proposals
+from tidegate.console.proposing import clock_ahead, propose, show_proposals
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Problem, RefundExceedsAvailable, Refusal
 from tidegate.core.money import Currency, Money
@@ -68,7 +68,8 @@ class RefundForMerchantPages:
             found = await approval_store.list_about(tx, business.id, subject.reference)
             proposed = await show_proposals(self.shell, visitor, tx, found)
         return self.shell.page(
-            visitor, "refund.html", title=f"Refund {subject.reference}", section="Refunds & returns", wrong=wrong,
+            visitor, "refund.html", title=f"Refund {subject.reference}", section="Refunds & returns",
+            ahead=clock_ahead(self.shell, business.id), wrong=wrong,
             status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409, business=business,
             subject=subject, version=version, proposed=proposed, rates=rate_choices(subject),
             is_proposed=any(one.request.command == _COMMAND and not one.is_void for one in proposed),

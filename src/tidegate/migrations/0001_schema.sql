@@ -315,15 +315,18 @@ CREATE TABLE audit (
     subject     text        NOT NULL,
     details     jsonb       NOT NULL DEFAULT '{}',
     created_at  timestamptz NOT NULL,
+    written_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
     CONSTRAINT audit_pk PRIMARY KEY (business_id, id)
 );
 COMMENT ON TABLE audit IS 'Who did what to which thing, and when. Append-only: the service may add to it and nothing else.';
 COMMENT ON COLUMN audit.actor IS 'key/ID for a caller of the API, person/ID for a signed-in person, staff/ID for one of the operator''s staff, operator for the command line, tidegate for ourselves.';
 COMMENT ON COLUMN audit.origin IS 'The address it came from, where there is one.';
+COMMENT ON COLUMN audit.created_at IS 'By the clock of the business, which may be ahead in a sandbox; what the staff propose and approve, by the real one.';
+COMMENT ON COLUMN audit.written_at IS 'By the clock of the database: the order of rows whose own clocks differ.';
 
 CREATE INDEX audit_by_subject ON audit (business_id, subject, id);
 -- The trail of all businesses, page by page: the console and its export.
-CREATE INDEX audit_by_time ON audit (created_at, id);
+CREATE INDEX audit_by_time ON audit (written_at, id);
 CREATE INDEX audit_by_actor ON audit (business_id, actor, id);
 -- The expression is the same number: only this index gives its order, so that no statistics lead the log of an action
 -- to the primary key, and through all others.

@@ -125,7 +125,8 @@ async def approve(
         )
         await audit.insert(
             tx, business_id, by, action=f"{locked.command}.approved", subject=locked.subject,
-            details={"approval": approval_id, "proposedBy": f"staff/{locked.asked_by}", "why": locked.reason}, now=now,
+            details={"approval": approval_id, "proposedBy": f"staff/{locked.asked_by}", "why": locked.reason},
+            now=deps.clock.now(),
         )  # fmt: skip
 
     run = StaffCommandRun(
