@@ -47,6 +47,17 @@ async def test_an_inflow_is_shown_with_the_name_check_step_by_step(inflows: Infl
     )).json()["data"]  # fmt: skip
 
 
+async def test_an_inflow_is_shown_with_the_rule_that_held_it_and_who_decided(
+    inflows: Inflows, operator: Operator
+) -> None:
+    reference = await held(inflows)
+    said = await operator.said("inflow", "show", reference)
+    assert ("a name that is close or missing is held" in said, "decided by" in said) == (True, False)
+    await operator.said("inflow", "credit", reference, "--by", "Ada Obi")
+    said = await operator.said("inflow", "show", reference)
+    assert "decided by   Ada Obi, on the command line" in said
+
+
 async def test_a_held_inflow_is_credited_once(inflows: Inflows, operator: Operator) -> None:
     reference = await held(inflows)
     said = await operator.said("inflow", "credit", reference, "--note", "a slip of the pen")

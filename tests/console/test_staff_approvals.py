@@ -120,7 +120,13 @@ async def test_why_an_inflow_was_returned_is_found_in_three_clicks(
     assert 'href="/console/held?status=returned"' in (await operator.get("/held")).text
     page = (await operator.get("/held?status=returned")).text
     assert f'href="/console/held/{reference}"' in page
-    for words in ("reviewed and not accepted", "Held because the name given is close", "the invoice is unknown"):
+    for words in (
+        "reviewed and not accepted", "Held because the name given is close", "the invoice is unknown",
+        f'<td class="rest broken">{operator.member.name}, approved by {approver.member.name}</td>',
+        # At 390 px.
+        f"; held because the name given is close to the account holder&#39;s, but not the same</span>"
+        f'<span class="sub">Decided by {operator.member.name}, approved by {approver.member.name}: ',
+    ):  # fmt: skip
         assert words in page, words
 
 

@@ -11,11 +11,14 @@ from tidegate.cli.console import as_json_option, out, plain, print_record, repor
 from tidegate.cli.operator import ago, any_business_option, limit_option, with_payment_deps
 from tidegate.cli.proposal import act_or_propose, by_option
 from tidegate.collection import review, review_store, wire
+from tidegate.collection.decider import decider_words
 from tidegate.collection.model import Collection, CollectionStatus
+from tidegate.collection.rule import rule_of
 from tidegate.core.clock import Clock
 from tidegate.infra.timestamp import to_iso
 from tidegate.merchant.field import remark_in
-from tidegate.rail.deps import PaymentDeps
+from tidegate.rail.deps import InflowTerms, PaymentDeps
+from tidegate.staff import store as staff_store
 from tidegate.staff_approval.commands import StaffCommandRequest
 from tidegate.staff_approval.model import StaffApprovalDeps
 
@@ -77,14 +80,19 @@ def list_(business_id: str | None, limit: int, as_json: bool) -> None:
 def show(reference: str, as_json: bool) -> None:
     """Show an inflow, and the steps of its name check."""
 
-    async def run(deps: PaymentDeps, _: Clock) -> Collection:
-        return await review.get_unscoped(deps, reference)
+    async def run(deps: PaymentDeps, _: Clock) -> tuple[Collection, InflowTerms, str | None]:
+        found = await review.get_unscoped(deps, reference)
+        async with deps.db.connection() as tx:
+            decisions, names = await review_store.list_decisions(tx, [found]), await staff_store.list_names(tx)
+        is_held = found.status is CollectionStatus.PENDING
+        by = None if is_held else decider_words(decisions.get(found.reference), names)
+        return found, deps.inflow_terms, by
 
-    found = with_payment_deps(run)
+    found, terms, by = with_payment_deps(run)
     if as_json:
         print_record(wire.record_of(found))
         return
-    _show(found)
+    _show(found, terms, by)
 
 
 @inflow.command()
@@ -137,7 +145,7 @@ def _goes_back(held: Collection) -> str:
     return f"{held.held_until:%Y-%m-%d %H:%M} UTC" if held.held_until else "–"
 
 
-def _show(found: Collection) -> None:
+def _show(found: Collection, terms: InflowTerms, by: str | None) -> None:
     credited, sent_back = found.credited, found.sent_back
     exchanged = credited.applied_rate if credited else None
     facts = {
@@ -151,8 +159,11 @@ def _show(found: Collection) -> None:
         else None,
         "why": found.reason.sentence if found.reason else None,
         "held for": "; ".join(reason.sentence for reason in found.held_for) or None,
+        "rule": "; ".join(rule for reason in found.held_for if (rule := rule_of(reason, terms))) or None,
         "held until": _goes_back(found) if found.status is CollectionStatus.PENDING else None,
+        "decided by": by,
         "note": found.note,
+        "refunded": str(found.refunded) if found.refunded and found.refunded.minor else None,
         "payer": " ".join(
             part for part in (found.payer.name, found.payer.account_number, found.payer.bank_name) if part
         ),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from tidegate.collection.model import Collection
 from tidegate.collection.rate import Rate
@@ -49,18 +51,34 @@ async def list_returned(tx: Tx, *, before: tuple[datetime, int] | None, limit: i
     return [collection_of(row) for row in rows]
 
 
-async def find_decision(tx: Tx, business_id: str, reference: str) -> tuple[str, str] | None:
-    """Who ended the hold, and as which action. None while it is held, and where it never was."""
-    row = await tx.fetchrow(
+class HoldDecision(NamedTuple):
+    """Who ended a hold, and as which action; as the audit trail has it."""
+
+    actor: str
+    action: str
+    # Where the staff decided by two.
+    proposed_by: str | None
+
+
+async def list_decisions(tx: Tx, inflows: Sequence[Collection]) -> dict[str, HoldDecision]:
+    """By reference. None of what is held, and of what never was."""
+    rows = await tx.fetch(
         """
-        SELECT actor, action FROM audit
-         WHERE business_id = $1 AND subject = $2
-           AND action IN ('collection.credited', 'collection.sent_back', 'collection.hold_ended')
-         ORDER BY id DESC LIMIT 1
+        SELECT subject, actor, action, details ->> 'proposedBy' AS proposed_by FROM audit
+         WHERE business_id = ANY ($1) AND subject = ANY ($2)
+           AND action IN ('collection.credited', 'collection.sent_back', 'collection.hold_ended',
+                          'inflow.credit.approved', 'inflow.return.approved')
+         ORDER BY id
         """,
-        business_id, reference,
+        list({one.business_id for one in inflows}), [one.reference for one in inflows],
     )  # fmt: skip
-    return (row["actor"], row["action"]) if row else None
+    # An approval is written before what it does.
+    proposed_by = {row["subject"]: row["proposed_by"] for row in rows if row["proposed_by"]}
+    return {
+        row["subject"]: HoldDecision(row["actor"], row["action"], proposed_by.get(row["subject"]))
+        for row in rows
+        if row["action"].startswith("collection.")
+    }
 
 
 # The kind of leased work. The statement below repeats the name.

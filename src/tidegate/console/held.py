@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tidegate.account import store as account_store
 from tidegate.approval import store as approval_store
 from tidegate.collection import review, review_store
+from tidegate.collection.decider import decider_words
 from tidegate.collection.list_store import CollectionFilter, list_page
 from tidegate.collection.model import Collection, CollectionChange, CollectionStatus
 from tidegate.collection.reason import InflowReason
@@ -18,7 +19,6 @@ from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Refusal
 from tidegate.core.money import Money
 from tidegate.dashboard import refund_store
-from tidegate.dashboard.audit_words import who_of
 from tidegate.dashboard.inflow_pages import INFLOW_WORDS, VERDICT_WORDS, given_back
 from tidegate.dashboard.paging import place_in, place_of
 from tidegate.dashboard.refund_store import ListedRefund
@@ -68,9 +68,11 @@ class HeldPages:
         async with self.shell.db.connection() as tx:
             found = await review_store.list_returned(tx, before=before, limit=PAGE + 1)
             names = await subject_store.names_of(tx, {one.business_id for one in found})
+            decisions, staff = await review_store.list_decisions(tx, found), await staff_store.list_names(tx)
         older = _place_of(found[PAGE - 1]) if len(found) > PAGE else ""
         return self.shell.page(
-            visitor, "returned_list.html", title="Returned inflows", section="Held inflows", returned=found[:PAGE],
+            visitor, "returned_list.html", title="Returned inflows", section="Held inflows",
+            returned=[(one, decider_words(decisions.get(one.reference), staff)) for one in found[:PAGE]],
             names=names, older=f"?status=returned&before={older}" if older else None,
         )  # fmt: skip
 
@@ -86,10 +88,10 @@ class HeldPages:
             proposed = await show_proposals(self.shell, visitor, tx, found)
             by = await decided_by(tx, held.business_id, TOPIC, held.reference)
             credit_version = await staff_approvals.version_of(tx, CREDIT, held.business_id, held.reference)
-            decision = await review_store.find_decision(tx, held.business_id, held.reference)
+            decision = (await review_store.list_decisions(tx, [held])).get(held.reference)
             refunds = await refund_store.list_of_inflow(tx, held.business_id, held.id, limit=REFUNDS)
             paused = [one for one in await pause_store.list_open(tx) if one.rail == held.rail]
-            names = await staff_store.list_names(tx) if refunds or paused else {}
+            names = await staff_store.list_names(tx) if refunds or paused or decision else {}
             earlier = await list_page(
                 tx, held.business_id, CollectionFilter(account_id=held.account_id), before_id=held.id, offset=0,
                 limit=EARLIER,
@@ -106,7 +108,8 @@ class HeldPages:
             is_held=held.status is CollectionStatus.PENDING, check=held.name_check, typed_name=marked(held),
             verdict=VERDICT_WORDS[held.name_check.verdict],
             held_for=[(reason.meaning, rule_of(reason, self.deps.inflow_terms)) for reason in held.held_for],
-            is_decidable=not any(not one.is_void for one in proposed), decider="" if by else _decider(decision),
+            is_decidable=not any(not one.is_void for one in proposed),
+            decider="" if by else decider_words(decision, names),
             earlier=[(one, *INFLOW_WORDS[one.status]) for one in earlier if _is_of_payer(one, held)],
             place=at, waiting=len(waiting), credit_version=credit_version,
             following=_following(references, held.reference), names=names,
@@ -174,14 +177,6 @@ def _following(references: list[str], reference: str) -> str | None:
 def _place_of(returned: Collection) -> str:
     assert returned.sent_back is not None
     return place_of(returned.sent_back.asked_at, returned.id)
-
-
-def _decider(decision: tuple[str, str] | None) -> str:
-    """Of what was decided without a proposal: by the command line of a sandbox, or by the time limit."""
-    if decision is None:
-        return ""
-    actor, action = decision
-    return "nobody in time" if action == "collection.hold_ended" else who_of(actor, name=None, key_name=None)
 
 
 def _is_going_back(held: Collection, refunds: Sequence[ListedRefund]) -> bool:
