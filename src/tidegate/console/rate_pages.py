@@ -60,7 +60,7 @@ class RatePages:
             visitor, "rates.html", title="Rates", section="Rates", history=history, wrong=wrong,
             rates=[(one, visitor.now - one.quoted_at <= terms.rate_lasts) for one in newest], rule=rate_rule(terms),
             currencies=[one.value for one in Currency], status=422 if wrong else 200, percent_of=percent_of,
-            now=pair[0] if pair else None, asked=asked,
+            now=pair[0] if pair else None, asked=asked, is_import=wrong is not None and "base" not in visitor.form,
             asks_again=isinstance(wrong, Invalid) and any(one.field == "again" for one in wrong.problems),
         )  # fmt: skip
 
@@ -94,7 +94,9 @@ class RatePages:
             )  # fmt: skip
         except FileRefused as refused:
             return await self._rates(visitor, Invalid(Problem("file", f"The file cannot be read: {refused}.")))
-        except (Invalid, ChangedElsewhere, Conflict) as wrong:
+        except Invalid as wrong:
+            return await self._rates(visitor, _of_file(wrong))
+        except (ChangedElsewhere, Conflict) as wrong:
             return await self._rates(visitor, wrong)
 
     def routes(self) -> list[ConsoleRoute]:
@@ -111,6 +113,12 @@ class RatePages:
                 refused=self._rates,
             ),
         ]
+
+
+def _of_file(wrong: Invalid) -> Invalid:
+    """Two forms of the page have fields of these names."""
+    names = {"spread": "file-spread", "why": "file-why"}
+    return Invalid(*(Problem(names.get(one.field, one.field), one.message) for one in wrong.problems))
 
 
 def rate_in(visitor: ConsoleVisitor, newest: Mapping[tuple[Currency, Currency], Rate]) -> RateArguments:

@@ -213,7 +213,7 @@ class SignedInShell(Generic[V, P]):
             return refusing(self.render_error(refusal, status, visitor.request), refusal, status)
 
     def _too_large(self, row: PageRow[V, P]) -> Callable[[PageRequest], Awaitable[Html]] | None:
-        """Nothing of the form was read, so only the page is drawn."""
+        """The page is drawn, with what was typed before the file."""
         bytes_max, draw = row.upload_bytes_max, row.refused
         if bytes_max is None or draw is None:
             return None
@@ -223,6 +223,11 @@ class SignedInShell(Generic[V, P]):
             visitor = await self.visitor_of(request, row.permission)
             if isinstance(visitor, Html):
                 return visitor
+            try:
+                self.csrf.check(request.headers, request.form.get("token"), scope=scope_of(visitor.session))
+            except Refusal:
+                # Nothing is shown of what another site has typed.
+                visitor = replace(visitor, request=msgspec.structs.replace(request, form=NOTHING_SENT))
             return msgspec.structs.replace(await draw(visitor, wrong), status=STATUS_OF[BodyTooLarge])
 
         return handle

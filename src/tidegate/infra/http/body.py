@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 from starlette.types import Receive, Scope
 
@@ -46,6 +47,19 @@ async def _receive_all(scope: Scope, receive: Receive, bytes_max: int) -> bytes:
         chunks.append(chunk)
         if not message.get("more_body", False):
             return b"".join(chunks)
+
+
+async def read_beginning(receive: Receive, *, bytes_max: int = BODY_BYTES_MAX) -> bytes:
+    """Of a body that is refused for its size, before anything of it was read: what arrives of its first bytes."""
+    found = b""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(BODY_TIMEOUT_S):
+            while len(found) < bytes_max:
+                message = await receive()
+                found += message.get("body", b"")
+                if not message.get("more_body", False):
+                    break
+    return found[:bytes_max]
 
 
 def _too_large(bytes_max: int) -> BodyTooLarge:

@@ -6,12 +6,12 @@ import io
 
 from python_multipart import parse_form
 from python_multipart.exceptions import FormParserError
-from python_multipart.multipart import Field, File
+from python_multipart.multipart import Field, File, parse_options_header
 from starlette.types import Receive, Scope
 
 from tidegate.core.errors import Malformed
-from tidegate.infra.http.body import read_body
-from tidegate.infra.http.form import FIELDS_MAX, Form, checked
+from tidegate.infra.http.body import read_beginning, read_body
+from tidegate.infra.http.form import FIELDS_MAX, NOTHING_SENT, Form, checked
 from tidegate.infra.http.operation import Headers
 from tidegate.infra.http.strict_json import shown
 
@@ -25,6 +25,19 @@ def is_upload(headers: Headers) -> bool:
 async def read_upload(headers: Headers, scope: Scope, receive: Receive, *, bytes_max: int) -> Form:
     body = await read_body(headers, scope, receive, bytes_max=bytes_max)
     return parse(body, headers.one(b"content-type") or "")
+
+
+async def read_fields_before_file(headers: Headers, receive: Receive) -> Form:
+    """Of a form that is refused for the size of its file: what was typed into the fields before it."""
+    content_type = headers.one(b"content-type") or ""
+    boundary = parse_options_header(content_type)[1].get(b"boundary", b"")
+    before, found, _ = (await read_beginning(receive)).rpartition(b"\r\n--" + boundary)
+    if not boundary or not found:
+        return NOTHING_SENT
+    try:
+        return parse(before + found + b"--\r\n", content_type)
+    except Malformed:
+        return NOTHING_SENT
 
 
 def parse(body: bytes, content_type: str) -> Form:

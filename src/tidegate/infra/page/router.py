@@ -22,7 +22,7 @@ from tidegate.infra.http.reply import Reply
 from tidegate.infra.http.request_limit import Limit
 from tidegate.infra.http.routing import Route, path_of
 from tidegate.infra.http.status import STATUS_OF
-from tidegate.infra.http.upload import is_upload, read_upload
+from tidegate.infra.http.upload import is_upload, read_fields_before_file, read_upload
 from tidegate.infra.page.response import EncodedPage, File, Html, StreamedFile, encode_page
 from tidegate.infra.page.security import new_nonce, page_headers
 
@@ -142,7 +142,8 @@ class _PageEndpoint:
         except BodyTooLarge as refusal:
             if page.too_large is None:
                 raise
-            html = await page.too_large(request)
+            typed = await read_fields_before_file(request.headers, receive)
+            html = await page.too_large(msgspec.structs.replace(request, form=typed))
             closing = headers_of(refusal, STATUS_OF[BodyTooLarge])
             return Html(html.body, html.status, [*html.headers, *closing], html.cookies)
         except RateLimited as refusal:
