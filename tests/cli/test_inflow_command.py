@@ -123,6 +123,8 @@ async def test_an_old_rate_is_called_so_and_an_older_quote_is_not_used(inflows: 
         (["EUR", "USD", "1e0"], "RATE must be a number"),
         (["EUR", "USD", "999999999999999"], "RATE must be from 0.000001 to 1000000"),
         (["EUR", "USD", "abc"], "RATE must be a number"),
+        (["EUR", "USD", "1,08"], "RATE must be a number with a decimal point, such as 1652.5"),
+        (["EUR", "USD", "1", "--spread-percent", "0,5"], "--spread-percent must be a number with a decimal point"),
         (["EUR", "USD", "1.234567890123"], "at most 12 digits"),
         (["EUR", "EUR", "1"], "must differ from base"),
         (["EUR", "USD", "1", "--quoted-at", "2199-01-01"], "must not be in the future"),

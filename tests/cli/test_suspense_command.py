@@ -85,6 +85,8 @@ async def test_each_case_is_decided_by_a_command(inflows: Inflows, operator: Ope
     assert "was closed by operator/ada" in await operator.said("suspense", "close", third, *why)
     assert "it was closed by operator/ada" in await operator.refused("suspense", "return", third, *why)
     assert "Nothing is in suspense" in await operator.said("suspense", "list")
+    shown = json.loads(await operator.said("suspense", "show", first))
+    assert (shown["decision"], shown["note"], shown["decidedBy"]) == ("assigned", "asked the bank", "operator/ada")
 
 
 async def test_what_the_narration_names_is_shown(

@@ -356,6 +356,21 @@ async def test_two_who_approve_at_once_book_once(
     assert journals.get("held_settled", 0) + journals.get("held_returning", 0) == 1
 
 
+async def test_who_approves_while_another_decides_for_long_reads_so(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any
+) -> None:
+    reference = await held(inflows)
+    approval = await proposed(operator, reference)
+    business_id, _, number = approval.partition("/")
+    async with admin.transaction():
+        await admin.execute(
+            "SELECT FROM approval WHERE business_id = $1 AND id = $2 FOR UPDATE", business_id, int(number)
+        )
+        late = await decide(approver, approval)
+    assert (late.status_code, "nother person decides on this at this moment" in late.text) == (409, True)
+    assert (await decide(approver, approval)).status_code == 303
+
+
 @pytest.mark.one_server("on a cluster, the connection that waits is one between nodes")
 async def test_an_approval_whose_connection_dies_happens_once_or_not_at_all(
     operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any

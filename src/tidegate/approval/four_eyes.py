@@ -15,7 +15,10 @@ NO_APPROVAL = "nothing with this number waits for approval"
 
 async def undecided(tx: Tx, business_id: str, approval_id: int, realm: Realm) -> ApprovalRequest:
     """Locked. Of two who decide at once, the second reads who was first."""
-    found = await store.lock(tx, business_id, approval_id, realm)
+    try:
+        found = await store.lock(tx, business_id, approval_id, realm)
+    except store.BeingDecided:
+        raise Conflict("another person decides on this at this moment; look again to see how") from None
     if found is None:
         raise NotFound(NO_APPROVAL)
     if found.status != "open":

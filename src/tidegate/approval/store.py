@@ -8,8 +8,10 @@ import msgspec
 
 from tidegate.approval.model import ApprovalRequest, Proposal, WaitingRequest
 from tidegate.core.money import Currency, Money
-from tidegate.infra.db import Row, Tx
+from tidegate.infra.db import Row, Tx, naming
 from tidegate.member.realm import Realm
+
+_LOCK_NOT_AVAILABLE = "55P03"
 
 
 async def insert(tx: Tx, proposal: Proposal, *, now: datetime, expires_at: datetime) -> int | None:
@@ -172,17 +174,22 @@ async def list_of_business(tx: Tx, business_id: str) -> list[ApprovalRequest]:
     return [_approval(row) for row in rows]
 
 
+class BeingDecided(Exception):
+    """Another person decides on it, for longer than anybody waits for a lock."""
+
+
 async def lock(tx: Tx, business_id: str, approval_id: int, realm: Realm) -> ApprovalRequest | None:
-    """Two who decide at once wait for each other here; the second finds it decided."""
-    row = await tx.fetchrow(
-        """
-        SELECT approval.*,
-               (SELECT name FROM person WHERE person.id = asked_by) AS asked_by_name,
-               (SELECT name FROM person WHERE person.id = decided_by) AS decided_by_name
-          FROM approval WHERE business_id = $1 AND id = $2 AND realm = $3 FOR UPDATE
-        """,
-        business_id, approval_id, realm.name,
-    )  # fmt: skip
+    """Two who decide at once wait for each other here; the second finds it decided, or raises BeingDecided."""
+    with naming({_LOCK_NOT_AVAILABLE: BeingDecided}):
+        row = await tx.fetchrow(
+            """
+            SELECT approval.*,
+                   (SELECT name FROM person WHERE person.id = asked_by) AS asked_by_name,
+                   (SELECT name FROM person WHERE person.id = decided_by) AS decided_by_name
+              FROM approval WHERE business_id = $1 AND id = $2 AND realm = $3 FOR UPDATE
+            """,
+            business_id, approval_id, realm.name,
+        )  # fmt: skip
     return _approval(row) if row else None
 
 

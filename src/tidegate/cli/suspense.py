@@ -76,17 +76,33 @@ def list_(business_id: str | None, limit: int, as_json: bool) -> None:
 @_id
 @reports_errors
 def show(receipt_id: int) -> None:
-    """Show money in suspense as JSON, with all payments that it may be for."""
+    """Show money in suspense as JSON, with all payments that it may be for; after that, what was decided about it."""
 
-    async def run(deps: PaymentDeps, _: Clock) -> SuspenseCase | None:
+    async def run(deps: PaymentDeps, _: Clock) -> dict[str, object] | None:
         async with deps.db.connection() as tx:
-            one = await store.find_open(tx, receipt_id)
-            return (one, await list_candidates(tx, one)) if one else None
+            if one := await store.find_open(tx, receipt_id):
+                return _record(one, await list_candidates(tx, one))
+            decided = await store.find_decision(tx, receipt_id)
+            return _decision_record(decided) if decided else None
 
     found = with_payment_deps(run)
     if found is None:
         fail(f"Nothing in suspense has the number {receipt_id}.")
-    print_record(_record(*found))
+    print_record(found)
+
+
+def _decision_record(made: SuspenseDecision) -> dict[str, object]:
+    return {
+        "id": made.receipt_id,
+        "amount": made.amount.major if made.amount else None,
+        "currency": made.amount.currency if made.amount else None,
+        "decision": made.decision,
+        "businessId": made.given_to,
+        "subject": made.subject,
+        "note": made.note,
+        "decidedBy": made.decided_by,
+        "decidedAt": to_iso(made.decided_at),
+    }
 
 
 def _record(one: SuspenseReceipt, candidates: list[TransferCandidate]) -> dict[str, object]:
@@ -176,9 +192,6 @@ def _decided(
     made = act_or_propose(find, by=by, as_json=as_json)
     assert isinstance(made, SuspenseDecision)
     if as_json:
-        print_record(
-            {"id": made.receipt_id, "decision": made.decision, "businessId": made.given_to, "subject": made.subject,
-             "note": made.note, "decidedBy": made.decided_by, "decidedAt": to_iso(made.decided_at)}
-        )  # fmt: skip
+        print_record(_decision_record(made))
         return
     out.print(f"[green]✓[/] {made.amount} was {plain(str(made))}.", soft_wrap=True)

@@ -27,7 +27,7 @@ class RateNumber(Decimal):
 
     @classmethod
     def parse(cls, value: Any) -> Self:
-        rate = _number(value)
+        rate = _number(value, like="1652.5")
         if rate <= 0:
             raise ValueError("must be more than 0")
         if not RATE_MIN <= rate <= RATE_MAX:
@@ -46,7 +46,7 @@ class SpreadPercent(Decimal):
 
     @classmethod
     def parse(cls, value: Any) -> Self:
-        percent = _number(value)
+        percent = _number(value, like="0.5")
         if not 0 <= percent < SPREAD_MAX:
             raise ValueError(f"must be from 0 to less than {SPREAD_MAX}")
         if percent * 100 % 1:
@@ -58,9 +58,9 @@ class SpreadPercent(Decimal):
         return {"type": "number", "minimum": 0, "exclusiveMaximum": int(SPREAD_MAX)}
 
 
-def _number(value: Any) -> Decimal:
+def _number(value: Any, *, like: str) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
-        raise ValueError("must be a number")
+        raise ValueError(f"must be a number with a decimal point, such as {like}")
     number = Decimal(value)
     # Beyond these limits, arithmetic would be slow or lose digits.
     if not number.is_finite() or abs(number.adjusted()) > 20 or len(number.as_tuple().digits) > 25:
