@@ -76,3 +76,18 @@ async def test_a_wrong_spread_of_a_file_is_said_at_its_own_field(operator: Signe
         False,
     )
     assert 'href="#f-file-spread"' in answer.text
+
+
+async def test_a_proposal_of_a_rate_has_its_source_and_arrows_only_where_something_changes(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows
+) -> None:
+    await inflows.set_rate(Currency.EUR, Currency.USD, "1.10", spread=50)
+    fields = {"base": "EUR", "quote": "USD", "rate": "1.10", "source": "ecb", "why": "daily"}
+    assert (await operator.send("/rates", at="/rates", **fields)).status_code == 303
+    page = (await approver.get("/approvals")).text
+    for words in (
+        "<dt>1 EUR in USD</dt><dd>1.10, as now",
+        "<dt>Spread</dt><dd>0.50 %",
+        "<dt>Source</dt><dd>desk → ecb",
+    ):
+        assert words in page, words

@@ -192,7 +192,7 @@ async def test_what_was_decided_shows_what_was_proposed(
         "<dt>Credited to the wallet</dt><dd>€4,",
         "<dt>Transfers of too little or too much</dt><dd>accept them → return them</dd>",
         "<dt>Inflows with a close or missing name</dt><dd>hold them → return them</dd>",
-        "<dt>Counts as exact, up to</dt><dd>NGN 0.00, UGX 0 → NGN 12.50, UGX 1,250</dd>",
+        "<dt>Difference that is ignored, at most</dt><dd>NGN 0.00, UGX 0 → NGN 12.50, UGX 1,250</dd>",
     ]  # fmt: skip
     await decide(approver, await proposed(operator, reference))
     await decide(approver, await proposed(operator, other), "decline")

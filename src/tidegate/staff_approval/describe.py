@@ -231,6 +231,7 @@ async def rate(look: ProposalLook, wanted: RateArguments) -> list[ProposalFact]:
     return [
         _rate(wanted, used),
         ProposalFact("Spread", spread, before=percent_of(used.spread_basis_points) if used else None),
+        ProposalFact("Source", wanted.source, before=used.source if used else None),
         ProposalFact("Quoted", quoted),
         *_too_old(look, [wanted]),
     ]
@@ -239,7 +240,9 @@ async def rate(look: ProposalLook, wanted: RateArguments) -> list[ProposalFact]:
 async def rates(look: ProposalLook, wanted: ImportArguments) -> list[ProposalFact]:
     used = await _used_rates(look)
     days = sorted({one.quoted_at.date() for one in wanted.rates if one.quoted_at})
+    sources = sorted({one.source for one in wanted.rates})
     return [
+        ProposalFact("Source", ", ".join(sources)),
         ProposalFact("Day of the file", ", ".join(f"{day:%-d %b %Y}" for day in days)),
         *(_rate(one, used.get((one.base, one.quote))) for one in wanted.rates),
         *_too_old(look, wanted.rates),
@@ -255,6 +258,8 @@ def _rate(wanted: RateArguments, used: Rate | None) -> ProposalFact:
     label = f"1 {wanted.base} in {wanted.quote}"
     if used is None:
         return ProposalFact(label, f"{wanted.rate:f}")
+    if wanted.rate == used.rate:
+        return ProposalFact(label, f"{wanted.rate:f}, as now")
     off = (wanted.rate / used.rate - 1) * 100
     return ProposalFact(label, f"{wanted.rate:f} ({off:+.2f} %)", before=f"{used.rate:f}")
 

@@ -33,6 +33,11 @@ async def _with_names(kept: list[ProposalFact], look: ProposalLook, arguments: m
     return [fact for fact in filled if fact is not None]
 
 
+def _as_change(fact: ProposalFact) -> ProposalFact:
+    """What stays as it is has no arrow."""
+    return msgspec.structs.replace(fact, before=None) if fact.before == fact.value else fact
+
+
 class DescribedProposal(msgspec.Struct, frozen=True, kw_only=True):
     request: ApprovalRequest
     words: str
@@ -69,7 +74,7 @@ async def _described(
         request=request,
         words=command.words(arguments),
         merchant=merchant,
-        facts=facts,
+        facts=[_as_change(fact) for fact in facts],
         page=command.page(request),
         is_void=request.status == "void" or (request.status == "open" and version != request.subject_version),
     )

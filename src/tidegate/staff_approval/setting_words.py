@@ -12,7 +12,7 @@ SETTING_LABELS = {
     "rate_per_second": "Requests a second",
     "rate_burst": "At once",
     "variance_policy": "Transfers of too little or too much",
-    "variance_tolerance_minor": "Counts as exact, up to",
+    "variance_tolerance_minor": "Difference that is ignored, at most",
     "inflow_name_policy": "Inflows with a close or missing name",
     "redirect_hosts": "Redirect hosts",
     "checkout_origins": "Checkout origins",
