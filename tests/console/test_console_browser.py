@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from playwright.async_api import Browser, Page
@@ -37,7 +38,8 @@ PAGES = (
     "/alarms", "/alarms/{alarm}",
     "/merchants", "/merchants/{business}", "/approvals", "/accounts", "/accounts/{account}", "/held",
     "/held?status=returned", "/held/{held}", "/held/{returned}", "/refunds/{business}/{inflow}",
-    "/suspense", "/suspense/{receipt}", "/suspense/{closed}", "/stuck", "/stuck/refund/{business}/{refund}",
+    "/suspense", "/suspense/{receipt}", "/suspense/{closed}", "/quarantine?subject={quarantined}",
+    "/stuck", "/stuck/refund/{business}/{refund}",
     "/disputes", "/bank",
     "/bank/{business}/{payout}",
     "/rails", "/rates", "/rates?base=EUR&quote=NGN", "/books",
@@ -220,7 +222,12 @@ async def names(
     files = {"file": ("s.csv", statement.encode(), "text/csv")}
     assert (await operator.client.post("/console/reconcile", data=fields, files=files)).status_code == 303
     assert (await operator.send("/rails/sandbox/pause", at="/rails", reason="it answers wrongly")).status_code == 303
+    contradicted = credit(await inflows.number(), 1_234_56)
+    for amount in ("123456", "123465"):
+        assert (await inflows.notify({**contradicted, "amount": amount})).status_code == 200
+    quarantined = await admin.fetchval("SELECT rail || '/' || id FROM notification WHERE state = 'quarantined'")
     yield {
+        "quarantined": quote(quarantined, safe=""),
         "payment": payment.pay_code,
         "delivery": delivery_id(delivery),
         "endpoint": await admin.fetchval("SELECT id FROM webhook_endpoint"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -180,17 +181,29 @@ async def test_a_notification_in_quarantine_is_closed_with_what_the_rail_said(
     [notice] = await command_line.json("quarantine", "list")
     [differing] = notice["differences"]
     assert differing == {"field": "amount", "first": body["amount"], "then": "1"}
-    page = (await operator.get("/suspense")).text
-    assert f"<td><mark>{differing['first']}</mark></td><td><mark>1</mark></td>" in page
     subject = f"{notice['rail']}/{notice['id']}"
-    answer = await operator.send(
-        "/suspense/quarantine/close", at="/suspense", subject=subject, why="the first is right"
-    )
+    at = f"/quarantine?subject={quote(subject, safe='')}"
+    assert f'href="/console{at.replace("%2F", "/")}"' in (await operator.get("/suspense")).text
+    page = (await operator.get(at)).text
+    reference = await admin.fetchval("SELECT reference FROM collection")
+    for words in (
+        f'<mark>{differing["first"]}</mark></td><td class="broken"><mark>1</mark></td>',
+        f'href="/console/held/{reference}"', f'href="/console/merchants/{inflows.shop.business_id}"',
+        "<dt>In our books</dt><dd>€100.00", "What the rail said first is booked",
+    ):  # fmt: skip
+        assert words in page, words
+    answer = await operator.send("/quarantine", at=at, subject=subject, why="the first is right")
     assert answer.status_code == 303, answer.text
-    assert (await decide(approver, await open_approval(approver))).status_code == 303
+    fields = {**await approver.fields(at), "factor": "sandbox", "at": "subject"}
+    done = await approver.post(f"/approvals/{await open_approval(approver)}/approve", fields)
+    assert done.headers["location"] == f"/console{at}&said=approved"
     assert await command_line.json("quarantine", "list") == []
     row = await admin.fetchrow("SELECT subject, details FROM audit WHERE action = 'quarantine.closed'")
     assert (row["subject"], "the first is right" in row["details"]) == (subject, True)
+    page = (await operator.get(at)).text
+    for words in ("Closed", f"<dt>Approved by</dt><dd>{approver.member.name}", "the first is right"):
+        assert words in page, words
+    await operator.get("/quarantine?subject=sandbox/none", status=404)
 
 
 async def test_what_the_console_shows_is_on_the_command_line(

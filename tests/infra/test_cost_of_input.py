@@ -137,7 +137,7 @@ CONSOLE_FORMS = {
     "/refunds/{business}/{reference}": ("reason", "amount"),
     "/staff": ("email", "name", "why"),
     "/suspense/{receipt}": ("why", "business"),
-    "/suspense/quarantine/close": ("subject", "why"),
+    "/quarantine": ("subject", "why"),
     "/bank/decide": ("decision", "subject", "why"),
     "/bank/{business}/{reference}/pay": ("why",),
     "/bank/{business}/{reference}/amend": ("name", "account"),

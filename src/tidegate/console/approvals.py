@@ -86,7 +86,7 @@ class ApprovalPages:
     def _back(self, visitor: ConsoleVisitor, request: ApprovalRequest, said: str) -> Html:
         is_of_subject = visitor.form.get("at") == AT_SUBJECT
         page = STAFF_COMMANDS[request.command].page(request) if is_of_subject else "/approvals"
-        return self.shell.to(f"{page}?said={said}")
+        return self.shell.to(f"{page}{'&' if '?' in page else '?'}said={said}")
 
     async def _request(self, visitor: ConsoleVisitor) -> ApprovalRequest:
         number = number_in(visitor.request.path["approval"])

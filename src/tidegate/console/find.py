@@ -70,7 +70,7 @@ class ConsoleSearch:
 
 async def find(tx: Tx, sought: Sought, *, rails: Sequence[str]) -> list[SearchResult]:
     await find_store.read_by_indexes(tx)
-    found = await _find_by_our_name(tx, sought.text)
+    found = await find_by_our_name(tx, sought.text)
     if found:
         return found
     found = await find_store.find_merchants(tx, sought.text)
@@ -87,7 +87,7 @@ async def find(tx: Tx, sought: Sought, *, rails: Sequence[str]) -> list[SearchRe
     return list(reversed(once.values()))[: find_store.FOUND_MAX]
 
 
-async def _find_by_our_name(tx: Tx, text: str) -> list[SearchResult]:
+async def find_by_our_name(tx: Tx, text: str) -> list[SearchResult]:
     """What we name begins with what it is, and nothing else is called so; a pay code also names its business."""
     code = business_code_of(text)
     if code is not None:

@@ -22,6 +22,7 @@ from tidegate.console.merchants import MerchantPages
 from tidegate.console.overview import Overview
 from tidegate.console.payment_pages import MerchantPaymentPages
 from tidegate.console.people_pages import SandboxStaffPages, StaffPages
+from tidegate.console.quarantine_pages import QuarantinePages
 from tidegate.console.rail_pages import RailPages
 from tidegate.console.rate_pages import RatePages
 from tidegate.console.reconcile_pages import ReconcilePages
@@ -77,6 +78,7 @@ class Console:
             *DocumentPages(self.shell, accounts).routes(),
             *HeldPages(self.shell, payment_deps).routes(),
             *SuspensePages(self.shell).routes(),
+            *QuarantinePages(self.shell, payment_deps).routes(),
             *MerchantPaymentPages(self.shell).routes(),
             *RefundForMerchantPages(self.shell, payment_deps, merchants).routes(),
             *DisputePages(self.shell).routes(),

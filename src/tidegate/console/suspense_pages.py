@@ -1,4 +1,4 @@
-"""Money without an owner: where it may belong, and what is done with it; and what rails contradict themselves about."""
+"""Money without an owner: where it may belong, and what is done with it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from tidegate.staff_approval.arguments import AssignArguments
 
 PAGE = 100
 FIELD_CHARS_MAX = 100
-SUBJECT_CHARS_MAX = 300
 BODY_BYTES_SHOWN_MAX = 16 * 1024
 TOPIC = "suspense"
 
@@ -31,27 +30,14 @@ class SuspensePages:
     shell: ConsoleShell
 
     async def show_list(self, visitor: ConsoleVisitor) -> Html:
-        return await self._list(visitor)
-
-    async def _list(self, visitor: ConsoleVisitor, wrong: Refusal | None = None) -> Html:
         async with self.shell.db.connection() as tx:
             found = await suspense_store.list_open(tx, limit=PAGE)
             quarantined = await intake_store.list_quarantined(tx, limit=PAGE)
             proposed = {one.subject for one in await approval_store.list_of_staff(tx, is_open=True, limit=PAGE)}
         return self.shell.page(
             visitor, "suspense_list.html", title="Suspense & quarantine", section="Suspense & quarantine", found=found,
-            quarantined=[(one, (one.body or b"").decode("utf-8", "replace")) for one in quarantined],
-            proposed=proposed, wrong=wrong, status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409,
-            most=PAGE,
+            quarantined=quarantined, proposed=proposed, most=PAGE,
         )  # fmt: skip
-
-    async def close_quarantine(self, visitor: ConsoleVisitor) -> Html:
-        try:
-            return await propose(
-                self.shell, visitor, "quarantine.close", "", visitor.form.get("subject", "")[:SUBJECT_CHARS_MAX]
-            )
-        except (Invalid, ChangedElsewhere, Conflict) as wrong:
-            return await self._list(visitor, wrong)
 
     async def show(self, visitor: ConsoleVisitor) -> Html:
         return await self._page(visitor)
@@ -111,13 +97,6 @@ class SuspensePages:
         at = "/suspense/{receipt}"
         return [
             ConsoleRoute("GET", "/suspense", "showSuspense", StaffPermission.SEE, self.show_list),
-            ConsoleRoute(
-                "POST",
-                "/suspense/quarantine/close",
-                "closeQuarantine",
-                StaffPermission.PROPOSE,
-                self.close_quarantine,
-            ),
             ConsoleRoute("GET", at, "showSuspenseReceipt", StaffPermission.SEE, self.show),
             ConsoleRoute("POST", at, "decideSuspense", StaffPermission.PROPOSE, self.decide),
         ]

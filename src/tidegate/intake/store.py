@@ -47,6 +47,17 @@ async def list_quarantined(tx: Tx, *, limit: int) -> list[QuarantinedNotice]:
     return [QuarantinedNotice(**row, first=await _find_first(tx, row["rail"], row["id"])) for row in rows]
 
 
+async def find_quarantined(tx: Tx, rail: str, notification_id: str, *, is_closed: bool) -> QuarantinedNotice | None:
+    row = await tx.fetchrow(
+        """
+        SELECT rail, id, note, received_at, substr(body, 1, $3) AS body FROM notification
+         WHERE rail = $1 AND id = $2 AND state = $4
+        """,
+        rail, notification_id, SHOWN_BYTES_MAX, "done" if is_closed else "quarantined",
+    )  # fmt: skip
+    return QuarantinedNotice(**row, first=await _find_first(tx, rail, notification_id)) if row else None
+
+
 async def _find_first(tx: Tx, rail: str, notification_id: str) -> bytes | None:
     """On a cluster it may be on another node, so that no join finds it."""
     if not _ID_OF_CONTRADICTION.search(notification_id):

@@ -40,6 +40,10 @@ def _payout_page(approval: ApprovalRequest) -> str:
     return f"/bank/{approval.business_id}/{approval.subject}"
 
 
+def _quarantine_page(approval: ApprovalRequest) -> str:
+    return f"/quarantine?subject={quote(approval.subject, safe='')}"
+
+
 def _rate_page(_: ApprovalRequest) -> str:
     return "/rates"
 
@@ -82,7 +86,7 @@ STAFF_COMMANDS: dict[str, StaffCommand] = {
     "quarantine.close": StaffCommand(
         NoArguments, store.version_of_quarantined, money.close_quarantine,
         lambda _: "Close a notification in quarantine: the rail has said what is right", describe.quarantined,
-        lambda _: "/suspense", is_of_platform=True,
+        _quarantine_page, is_of_platform=True,
     ),
     "return.end": StaffCommand(
         NoArguments, store.version_of_return, money.end_return,
