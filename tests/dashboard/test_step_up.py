@@ -17,9 +17,12 @@ from tidegate.runtime import Runtime
 pytestmark = pytest.mark.usefixtures("unlimited")
 
 ASKED = "Confirm it is you"
+TO_APPROVE = "/refunds?tab=approve"
 LAPSED = "UPDATE member_session SET stepped_up_at = NULL"
-# One button each, and a box to tick: nothing of them can be wrong.
-NOTHING_TO_CHECK = {"approveRefund", "declineRefund", "demandTwoStep", "withdrawInvitation", "resetFactors"}
+# A box to tick: nothing of it can be wrong.
+NOTHING_TO_CHECK = {"demandTwoStep"}
+# One button each; what is wrong is what has happened meanwhile.
+OVERTAKEN = {"approveRefund", "declineRefund", "withdrawInvitation", "resetFactors"}
 # By name of the route: the page that has the form, what is wrong, and the sentence that says so.
 WRONG = {
     "makeKey": ("/keys", {"name": "Shop", "days": "soon"}, "Enter after how many days it ends, or nothing."),
@@ -51,7 +54,65 @@ def test_every_form_that_may_ask_for_a_factor_is_checked_before(runtime: Runtime
     }
     assert {name for name, is_checked in asking.items() if not is_checked} == NOTHING_TO_CHECK
     # The form of an inflow is that of a payment.
-    assert set(asking) - NOTHING_TO_CHECK == {*WRONG, "refundInflow"}
+    assert set(asking) - NOTHING_TO_CHECK - OVERTAKEN == {*WRONG, "refundInflow"}
+
+
+async def test_a_refund_that_can_no_longer_be_approved_is_refused_before_the_factor(
+    people: People, owner: SignedInPerson, paid: Checkout, admin: Any
+) -> None:
+    support, at = await people.person(paid.shop, Role.SUPPORT), f"/payments/{paid.pay_code}"
+    for amount in ("20", "30"):
+        asked = await support.send(f"{at}/refund", at=at, what="part", amount=amount)
+        assert asked.status_code == 303
+    decided, changed = [row["id"] for row in await admin.fetch("SELECT id FROM approval ORDER BY id")]
+    assert (await owner.send(f"/approvals/{decided}/approve", at=TO_APPROVE)).status_code == 303
+    await admin.execute(LAPSED)
+    for below, status, sentence in (
+        (f"/approvals/{decided}/approve", 409, "Ada Obi approved this on"),
+        (f"/approvals/{decided}/decline", 409, "Ada Obi approved this on"),
+        (f"/approvals/{changed}/approve", 409, "has changed since this was asked for"),
+        ("/approvals/999/approve", 404, "nothing with this number"),
+    ):
+        answer = await owner.post(below, {**await owner.fields(TO_APPROVE), "once": below})
+        assert (
+            answer.status_code,
+            ASKED in answer.text,
+            sentence in answer.text.lower() or sentence in answer.text,
+        ) == (status, False, True), below
+    declined = await owner.post(f"/approvals/{changed}/decline", await owner.fields(TO_APPROVE))
+    assert (declined.status_code, ASKED in declined.text) == (200, True)
+
+
+async def test_one_s_own_proposal_is_refused_before_the_factor(
+    people: People, owner: SignedInPerson, paid: Checkout, admin: Any
+) -> None:
+    await people.person(paid.shop, Role.ADMIN)
+    await owner.send("/settings/limits", at="/settings", **{"limit-NGN": "50"})
+    at = f"/payments/{paid.pay_code}"
+    assert (await owner.send(f"{at}/refund", at=at, what="all")).status_code == 303
+    number = await admin.fetchval("SELECT id FROM approval")
+    await admin.execute(LAPSED)
+    answer = await owner.post(f"/approvals/{number}/approve", {**await owner.fields(TO_APPROVE), "once": "x"})
+    assert (answer.status_code, ASKED in answer.text) == (403, False)
+
+
+async def test_the_only_owner_and_a_role_above_one_s_own_are_refused_before_the_factor(
+    people: People, owner: SignedInPerson, shop: Shop, admin: Any
+) -> None:
+    manager, viewer = await people.person(shop, Role.ADMIN), await people.person(shop, Role.VIEWER)
+    for person, below, fields, status, sentence in (
+        (owner, f"/team/{owner.member.id}", {"what": "remove"}, 409, "This is the only owner"),
+        (owner, f"/team/{owner.member.id}", {"what": "role", "role": "viewer"}, 409, "This is the only owner"),
+        (owner, f"/team/{viewer.member.id}/reset", {}, 409, "This person has no second factor"),
+        (owner, "/team/nobody", {"what": "remove"}, 404, "No member of this team"),
+        (owner, "/team/invitations/999/withdraw", {}, 404, "This invitation was used or withdrawn"),
+        (manager, f"/team/{viewer.member.id}", {"what": "role", "role": "owner"}, 403, "As admin you cannot give"),
+        (manager, f"/team/{owner.member.id}", {"what": "remove"}, 403, "As admin you cannot give"),
+    ):
+        answer = await person.post(below, {**await person.fields("/team"), **fields})
+        assert (answer.status_code, ASKED in answer.text, sentence in answer.text) == (status, False, True), fields
+    roles = await admin.fetch("SELECT role FROM membership WHERE business_id = $1 ORDER BY role", shop.business_id)
+    assert [row["role"] for row in roles] == ["admin", "owner", "viewer"]
 
 
 @pytest.mark.parametrize("name", WRONG)

@@ -78,7 +78,11 @@ async def test_codes_are_guessed_no_faster_than_passwords(people: People, owner:
     assert (await signed_in.post(owner.path("/webhooks/endpoints"), data=fields)).status_code == 422
     await people.admin.execute(MANY)
     fields["factor"] = codes[0]
-    assert (await signed_in.post(owner.path("/webhooks/endpoints"), data=fields)).status_code == 429
+    slowed = await signed_in.post(owner.path("/webhooks/endpoints"), data=fields)
+    assert (slowed.status_code, slowed.headers["retry-after"].isdigit()) == (429, True)
+    # The form still waits there, for when the pause is over.
+    assert "Send webhooks to https://example.com/" in slowed.text
+    assert 'name="url" value="https://example.com/"' in slowed.text
 
 
 async def test_one_address_tries_many_accounts_no_faster(people: People, owner: SignedInPerson) -> None:

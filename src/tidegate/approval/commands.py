@@ -6,11 +6,19 @@ from datetime import datetime
 from typing import NamedTuple
 
 from tidegate.approval import store
-from tidegate.approval.four_eyes import open_request, undecided
-from tidegate.approval.model import LASTS, Proposal, RefundArguments, RefundStep, default_limit, step_for
+from tidegate.approval.four_eyes import NO_APPROVAL, refuse_approval, refuse_decided, undecided
+from tidegate.approval.model import (
+    LASTS,
+    ApprovalRequest,
+    Proposal,
+    RefundArguments,
+    RefundStep,
+    default_limit,
+    step_for,
+)
 from tidegate.audit import store as audit
 from tidegate.audit.model import Actor
-from tidegate.core.errors import AccessDenied, ChangedElsewhere, Conflict
+from tidegate.core.errors import AccessDenied, ChangedElsewhere, Conflict, NotFound
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Tx
 from tidegate.member.permission import Permission, Role, may
@@ -91,13 +99,8 @@ async def _begin(tx: Tx, asked: RefundAsked, *, by: Actor, now: datetime) -> str
 
 async def approve(tx: Tx, business_id: str, approval_id: int, *, person_id: str, by: Actor, now: datetime) -> str:
     """Runs once. Void once the payment or inflow has changed. The reference of the refund."""
-    found = await open_request(tx, business_id, approval_id, DASHBOARD, by=person_id, now=now)
-    key = await subject_store.find_key(tx, business_id, found.subject)
-    subject = await subject_store.get(tx, key) if key else None
-    if subject is None or subject.version != found.subject_version:
-        what = subject.kind if subject else "payment"
-        raise Conflict(f"the {what} has changed since this was asked for; decline it, look again and ask anew")
-    asked = RefundAsked(subject, subject.version, found.amount, found.refund.reason, found.refund.note)
+    found = await undecided(tx, business_id, approval_id, DASHBOARD)
+    asked = await _approvable(tx, found, person_id=person_id, now=now)
     reference = await _begin(tx, asked, by=by, now=now)
     await store.decide(tx, found, status="approved", by=person_id, outcome=reference, now=now)
     await audit.insert(
@@ -107,13 +110,47 @@ async def approve(tx: Tx, business_id: str, approval_id: int, *, person_id: str,
     return reference
 
 
+async def _approvable(tx: Tx, found: ApprovalRequest, *, person_id: str, now: datetime) -> RefundAsked:
+    refuse_approval(found, by=person_id, now=now)
+    key = await subject_store.find_key(tx, found.business_id, found.subject)
+    subject = await subject_store.get(tx, key) if key else None
+    if subject is None or subject.version != found.subject_version:
+        what = subject.kind if subject else "payment"
+        raise Conflict(f"the {what} has changed since this was asked for; decline it, look again and ask anew")
+    return RefundAsked(subject, subject.version, found.amount, found.refund.reason, found.refund.note)
+
+
+async def refuse_to_approve(tx: Tx, business_id: str, approval_id: int, *, person_id: str, now: datetime) -> None:
+    """What `approve` would be refused with as it is now. Locks nothing."""
+    await _approvable(tx, await get(tx, business_id, approval_id), person_id=person_id, now=now)
+
+
+async def refuse_to_decline(tx: Tx, business_id: str, approval_id: int, *, role: Role, person_id: str) -> None:
+    """What `decline` would be refused with as it is now. Locks nothing."""
+    found = await get(tx, business_id, approval_id)
+    refuse_decided(found)
+    _refuse_stranger(found, role=role, person_id=person_id)
+
+
+async def get(tx: Tx, business_id: str, approval_id: int) -> ApprovalRequest:
+    """Of a merchant's people."""
+    found = await store.find(tx, business_id, approval_id, DASHBOARD)
+    if found is None:
+        raise NotFound(NO_APPROVAL)
+    return found
+
+
+def _refuse_stranger(found: ApprovalRequest, *, role: Role, person_id: str) -> None:
+    if found.asked_by != person_id and not may(role, Permission.APPROVE):
+        raise AccessDenied("a request is declined by those who approve refunds, or taken back by whoever made it")
+
+
 async def decline(
     tx: Tx, business_id: str, approval_id: int, *, role: Role, person_id: str, by: Actor, now: datetime
 ) -> None:
     """By the person who asked, or by one who could approve it."""
     found = await undecided(tx, business_id, approval_id, DASHBOARD)
-    if found.asked_by != person_id and not may(role, Permission.APPROVE):
-        raise AccessDenied("a request is declined by those who approve refunds, or taken back by whoever made it")
+    _refuse_stranger(found, role=role, person_id=person_id)
     await store.decide(tx, found, status="declined", by=person_id, outcome=None, now=now)
     action = "refund.taken_back" if found.asked_by == person_id else "refund.declined"
     await audit.insert(

@@ -21,9 +21,13 @@ async def undecided(tx: Tx, business_id: str, approval_id: int, realm: Realm) ->
         raise Conflict("another person decides on this at this moment; look again to see how") from None
     if found is None:
         raise NotFound(NO_APPROVAL)
+    refuse_decided(found)
+    return found
+
+
+def refuse_decided(found: ApprovalRequest) -> None:
     if found.status != "open":
         raise Conflict(decided_words(found))
-    return found
 
 
 def decided_words(found: ApprovalRequest) -> str:
@@ -40,8 +44,14 @@ async def open_request(
 ) -> ApprovalRequest:
     """Locked, and another person's."""
     found = await undecided(tx, business_id, approval_id, realm)
+    refuse_approval(found, by=by, now=now)
+    return found
+
+
+def refuse_approval(found: ApprovalRequest, *, by: str, now: datetime) -> None:
+    """Where it was decided or has lapsed, or is this person's own."""
+    refuse_decided(found)
     if not found.is_open(now):
         raise Conflict("this was asked for more than three days ago; ask anew")
     if found.asked_by == by:
         raise AccessDenied("a request cannot be approved by the person who made it; another approver has to")
-    return found

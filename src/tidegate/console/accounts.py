@@ -41,7 +41,15 @@ _DOCUMENTS = {
     DocumentType.UTILITY_BILL: "Utility bill",
     DocumentType.ATTACHMENT: "Other document",
 }
+_STOPS = {"decline": commands.decline, "suspend": commands.suspend, "close": commands.close}
 PROPOSALS = {"approve": "account.approve", "reinstate": "account.reinstate"}
+
+
+def _stop_in(visitor: ConsoleVisitor) -> str:
+    what = visitor.form.get("what", "")
+    if what not in _STOPS:
+        raise NotFound(f"`what` is one of {', '.join(_STOPS)}")
+    return what
 
 
 @dataclass(frozen=True)
@@ -112,10 +120,7 @@ class AccountPages:
 
     async def suspend(self, visitor: ConsoleVisitor) -> Html:
         """Stops money, so one person does it."""
-        acts = {"decline": commands.decline, "suspend": commands.suspend, "close": commands.close}
-        act, account_id = acts.get(visitor.form.get("what", "")), visitor.request.path["account"]
-        if act is None:
-            raise NotFound(f"`what` is one of {', '.join(acts)}")
+        act, account_id = _STOPS[_stop_in(visitor)], visitor.request.path["account"]
         account = await commands.get_unscoped(self.shell.db, account_id)
         try:
             reason = reason_in(visitor)
@@ -124,6 +129,10 @@ class AccountPages:
         except (Invalid, Conflict, IllegalTransition) as wrong:
             return await self.page(visitor, wrong)
         return self.shell.to(f"/accounts/{account_id}?said=done")
+
+    async def confirms_suspension(self, visitor: ConsoleVisitor) -> str:
+        account = await commands.get_unscoped(self.shell.db, visitor.request.path["account"])
+        return f"{_stop_in(visitor).capitalize()} the {account.currency} account of {account.holder}"
 
     async def ask(self, visitor: ConsoleVisitor) -> Html:
         account = await commands.get_unscoped(self.shell.db, visitor.request.path["account"])
@@ -156,7 +165,14 @@ class AccountPages:
             ConsoleRoute("POST", f"{at}/ask", "askMerchant", StaffPermission.ASK, self.ask),
             ConsoleRoute("POST", f"{at}/ask/take-back", "takeBackQuestion", StaffPermission.ASK, self.take_back),
             ConsoleRoute("POST", f"{at}/propose", "proposeOnAccount", StaffPermission.PROPOSE, self.decide),
-            ConsoleRoute("POST", f"{at}/suspend", "suspendAccount", StaffPermission.SUSPEND, self.suspend),
+            ConsoleRoute(
+                "POST",
+                f"{at}/suspend",
+                "suspendAccount",
+                StaffPermission.SUSPEND,
+                self.suspend,
+                confirms=self.confirms_suspension,
+            ),
         ]
 
 

@@ -63,6 +63,19 @@ class ApprovalPages:
             return await self._page(visitor, None, link=done.link)
         return self._back(visitor, request, "approved")
 
+    async def confirms_approval(self, visitor: ConsoleVisitor) -> str:
+        return f"Approve {await self._words(visitor)}"
+
+    async def confirms_decline(self, visitor: ConsoleVisitor) -> str:
+        return f"Decline {await self._words(visitor)}"
+
+    async def _words(self, visitor: ConsoleVisitor) -> str:
+        request = await self._request(visitor)
+        async with self.shell.db.connection() as tx:
+            [shown] = await show_proposals(self.shell, visitor, tx, [request])
+        of = f" of {shown.merchant}" if shown.merchant else ""
+        return f"what {request.asked_by_name} proposed{of}: {shown.words}"
+
     async def decline(self, visitor: ConsoleVisitor) -> Html:
         return await self._end(visitor, await self._request(visitor))
 
@@ -102,7 +115,21 @@ class ApprovalPages:
         at = "/approvals/{business}/{approval}"
         return [
             ConsoleRoute("GET", "/approvals", "showStaffApprovals", StaffPermission.SEE, self.show),
-            ConsoleRoute("POST", f"{at}/approve", "approveProposal", StaffPermission.APPROVE, self.approve),
-            ConsoleRoute("POST", f"{at}/decline", "declineProposal", StaffPermission.APPROVE, self.decline),
+            ConsoleRoute(
+                "POST",
+                f"{at}/approve",
+                "approveProposal",
+                StaffPermission.APPROVE,
+                self.approve,
+                confirms=self.confirms_approval,
+            ),
+            ConsoleRoute(
+                "POST",
+                f"{at}/decline",
+                "declineProposal",
+                StaffPermission.APPROVE,
+                self.decline,
+                confirms=self.confirms_decline,
+            ),
             ConsoleRoute("POST", f"{at}/withdraw", "withdrawProposal", StaffPermission.SEE, self.withdraw),
         ]

@@ -13,6 +13,7 @@ from tidegate.console.accounts import reason_in
 from tidegate.console.proposing import propose, show_proposals
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Problem, Refusal
+from tidegate.dashboard.format import amount
 from tidegate.infra.db import Tx
 from tidegate.infra.page.response import Html
 from tidegate.merchant.field import Remark
@@ -129,6 +130,11 @@ class BankPages:
             return await self._page(visitor, wrong)
         return self.shell.to(f"/bank/{payout.business_id}/{payout.reference}?said=done")
 
+    async def confirms_refusal(self, visitor: ConsoleVisitor) -> str:
+        async with self.shell.db.connection() as tx:
+            payout = await self._found(tx, visitor)
+        return f"Refuse the payment of {amount(payout.amount)}, {payout.reference}"
+
     def routes(self) -> list[ConsoleRoute]:
         at = "/bank/{business}/{reference}"
         return [
@@ -137,7 +143,14 @@ class BankPages:
             ConsoleRoute("GET", at, "showBankPayment", StaffPermission.SEE, self.show),
             ConsoleRoute("POST", f"{at}/pay", "proposeBankPayment", StaffPermission.PROPOSE, self.pay),
             ConsoleRoute("POST", f"{at}/amend", "amendBankPayment", StaffPermission.PROPOSE, self.amend),
-            ConsoleRoute("POST", f"{at}/refuse", "refuseBankPayment", StaffPermission.SUSPEND, self.refuse),
+            ConsoleRoute(
+                "POST",
+                f"{at}/refuse",
+                "refuseBankPayment",
+                StaffPermission.SUSPEND,
+                self.refuse,
+                confirms=self.confirms_refusal,
+            ),
         ]
 
 

@@ -98,7 +98,14 @@ class BookPages:
             ConsoleRoute("GET", "/books", "showBooks", StaffPermission.SEE, self.show),
             ConsoleRoute("POST", "/books/prove", "proveBooks", StaffPermission.CHECK, self.prove),
             ConsoleRoute("POST", "/books/examine", "examineDeployment", StaffPermission.CHECK, self.examine),
-            ConsoleRoute("POST", "/books/export", "exportBooks", StaffPermission.EXPORT, self.export),
+            ConsoleRoute(
+                "POST",
+                "/books/export",
+                "exportBooks",
+                StaffPermission.EXPORT,
+                self.export,
+                confirms="Export the trial balance",
+            ),
             ConsoleRoute("GET", "/books/{currency}/{account}", "showEntries", StaffPermission.SEE, self.show_entries),
         ]
 

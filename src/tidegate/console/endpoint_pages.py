@@ -60,9 +60,15 @@ class EndpointPages:
         )  # fmt: skip
         return self.shell.to(f"/merchants/{business_id}?said=done")
 
+    async def confirms_stop(self, visitor: ConsoleVisitor) -> str:
+        found = await commands.get(self.shell.db, visitor.request.path["business"], visitor.form.get("endpoint", ""))
+        return f"Stop the endpoint {found.url} of {await self.merchants.name_of(visitor)}"
+
     def routes(self) -> list[ConsoleRoute]:
         at = "/merchants/{business}/endpoints"
         return [
             ConsoleRoute("POST", at, "proposeEndpoint", StaffPermission.PROPOSE, self.decide),
-            ConsoleRoute("POST", f"{at}/stop", "stopEndpoint", StaffPermission.SUSPEND, self.stop),
+            ConsoleRoute(
+                "POST", f"{at}/stop", "stopEndpoint", StaffPermission.SUSPEND, self.stop, confirms=self.confirms_stop
+            ),
         ]

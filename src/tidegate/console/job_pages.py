@@ -127,7 +127,14 @@ class JobPages:
             ConsoleRoute("POST", "/jobs/run", "runJob", StaffPermission.ASK, self.run),
             ConsoleRoute("GET", "/audit", "showAuditTrail", StaffPermission.SEE, self.show_audit),
             ConsoleRoute("POST", "/audit/verify", "verifyAudit", StaffPermission.CHECK, self.verify),
-            ConsoleRoute("POST", "/audit/export", "exportAudit", StaffPermission.EXPORT, self.export),
+            ConsoleRoute(
+                "POST",
+                "/audit/export",
+                "exportAudit",
+                StaffPermission.EXPORT,
+                self.export,
+                confirms="Export the audit trail",
+            ),
         ]
 
 

@@ -80,13 +80,23 @@ class MerchantRightPages:
         await commands.revoke_key(self.shell.db, business_id, number, by=visitor.by, now=visitor.now, why=why)
         return self.shell.to(f"/merchants/{business_id}?said=done")
 
+    async def confirms_revocation(self, visitor: ConsoleVisitor) -> str:
+        return f"Revoke a key of {await self.merchants.name_of(visitor)}"
+
     def routes(self) -> list[ConsoleRoute]:
         at = "/merchants/{business}"
         return [
             ConsoleRoute("POST", f"{at}/settings", "proposeSettings", StaffPermission.PROPOSE, self.change),
             ConsoleRoute("POST", f"{at}/owner", "proposeOwner", StaffPermission.PROPOSE, self.invite),
             ConsoleRoute("POST", f"{at}/reset", "proposeReset", StaffPermission.PROPOSE, self.reset),
-            ConsoleRoute("POST", f"{at}/keys/revoke", "revokeMerchantKey", StaffPermission.SUSPEND, self.revoke_key),
+            ConsoleRoute(
+                "POST",
+                f"{at}/keys/revoke",
+                "revokeMerchantKey",
+                StaffPermission.SUSPEND,
+                self.revoke_key,
+                confirms=self.confirms_revocation,
+            ),
         ]
 
 

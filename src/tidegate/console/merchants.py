@@ -186,15 +186,49 @@ class MerchantPages:
             )
         return await self.page(visitor, business_id, view=url)
 
+    async def name_of(self, visitor: ConsoleVisitor) -> str:
+        return (await commands.get(self.shell.db, visitor.request.path["business"])).name
+
+    async def confirms_new(self, visitor: ConsoleVisitor) -> str:
+        return f"Create the merchant {visitor.form.get('name', '').strip()}"
+
+    async def confirms_suspension(self, visitor: ConsoleVisitor) -> str:
+        return f"Suspend {await self.name_of(visitor)}"
+
+    async def confirms_cards(self, visitor: ConsoleVisitor) -> str:
+        act = "Lift the pause of" if visitor.form.get("what") == "lift" else "Pause"
+        return f"{act} cards of {await self.name_of(visitor)}"
+
     def routes(self) -> list[ConsoleRoute]:
         at = "/merchants/{business}"
         return [
             ConsoleRoute("GET", "/merchants", "showMerchants", StaffPermission.SEE, self.show_list),
-            ConsoleRoute("POST", "/merchants", "createMerchant", StaffPermission.CREATE, self.create),
+            ConsoleRoute(
+                "POST",
+                "/merchants",
+                "createMerchant",
+                StaffPermission.CREATE,
+                self.create,
+                confirms=self.confirms_new,
+            ),
             ConsoleRoute("GET", at, "showMerchant", StaffPermission.SEE, self.show),
-            ConsoleRoute("POST", f"{at}/suspend", "suspendMerchant", StaffPermission.SUSPEND, self.suspend),
             ConsoleRoute("POST", f"{at}/contact", "setContact", StaffPermission.CREATE, self.set_contact),
-            ConsoleRoute("POST", f"{at}/cards", "pauseCards", StaffPermission.SUSPEND, self.pause_cards),
+            ConsoleRoute(
+                "POST",
+                f"{at}/suspend",
+                "suspendMerchant",
+                StaffPermission.SUSPEND,
+                self.suspend,
+                confirms=self.confirms_suspension,
+            ),
+            ConsoleRoute(
+                "POST",
+                f"{at}/cards",
+                "pauseCards",
+                StaffPermission.SUSPEND,
+                self.pause_cards,
+                confirms=self.confirms_cards,
+            ),
             ConsoleRoute("POST", f"{at}/propose", "proposeOnMerchant", StaffPermission.PROPOSE, self.decide),
             ConsoleRoute("POST", f"{at}/view", "viewAsMerchant", StaffPermission.SEE, self.view_as),
         ]

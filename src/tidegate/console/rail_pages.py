@@ -118,6 +118,9 @@ class RailPages:
         await self.deps.paused.look(self.shell.db)
         return self.shell.to("/rails?said=done")
 
+    async def confirms_pause(self, visitor: ConsoleVisitor) -> str:
+        return f"Pause the rail {visitor.request.path['rail']}"
+
     async def resume(self, visitor: ConsoleVisitor) -> Html:
         try:
             return await propose(self.shell, visitor, "rail.resume", "", visitor.request.path["rail"])
@@ -145,7 +148,14 @@ class RailPages:
                 StaffPermission.PROPOSE,
                 self.end_refund,
             ),
-            ConsoleRoute("POST", "/rails/{rail}/pause", "pauseRail", StaffPermission.SUSPEND, self.pause),
+            ConsoleRoute(
+                "POST",
+                "/rails/{rail}/pause",
+                "pauseRail",
+                StaffPermission.SUSPEND,
+                self.pause,
+                confirms=self.confirms_pause,
+            ),
             ConsoleRoute("POST", "/rails/{rail}/resume", "resumeRail", StaffPermission.PROPOSE, self.resume),
         ]
 

@@ -51,6 +51,7 @@ class DeveloperPages:
         return self.shell.page(
             visitor, "keys.html", title="API keys", section="API keys", wrong=wrong, status=422 if wrong else 200,
             keys=[(key, _state(key, visitor), _maker(makers.get(key.id)), _limits(key)) for key in reversed(keys)],
+            may_change={key.id: _may_change(key, visitor) for key in keys},
             scopes=list(KeyScope), secret=secret, overlaps=OVERLAPS, currencies=[one.value for one in REFUNDED],
         )  # fmt: skip
 
@@ -60,6 +61,9 @@ class DeveloperPages:
         except Invalid as wrong:
             return await self._keys_page(visitor, wrong)
         return None
+
+    async def confirms_new_key(self, visitor: DashboardVisitor) -> str:
+        return f"Make the key “{visitor.form.get('name', '').strip()}”"
 
     async def make_key(self, visitor: DashboardVisitor) -> Html:
         """The key is in this answer alone."""
@@ -80,20 +84,24 @@ class DeveloperPages:
         made = await self.shell.first_time(visitor, "/keys", act)
         return self.shell.to(visitor, "/keys") if made is None else await self._keys_page(visitor, secret=made.secret)
 
-    async def _key_id(self, visitor: DashboardVisitor) -> int:
-        """Of a key that this person may change."""
+    async def _key(self, visitor: DashboardVisitor) -> ApiKey:
+        """One that this person may change."""
         key_id, business_id = number_in(visitor.request.path["key"]), visitor.business.id
         key = next((one for one in await merchants.keys_of(self.shell.db, business_id) if one.id == key_id), None)
-        if key is None or key_id is None:
+        if key is None:
             raise NotFound("there is nothing at this address")
-        # Who may not make such a key does not get a new one by rolling it.
-        if key.may(KeyScope.REFUND) and not visitor.may(Permission.FULL_KEYS):
+        if not _may_change(key, visitor):
             raise AccessDenied("a key that refunds is changed by an owner or admin")
-        return key_id
+        return key
 
     async def check_key(self, visitor: DashboardVisitor) -> Html | None:
-        await self._key_id(visitor)
+        await self._key(visitor)
         return await self._refused_overlap(visitor)
+
+    async def confirms_key(self, visitor: DashboardVisitor) -> str:
+        key = await self._key(visitor)
+        act = "Revoke" if visitor.form.get("what") == "revoke" else "Roll"
+        return f"{act} the key {f'“{key.name}” ' if key.name else ''}··{key.last_four}"
 
     async def _refused_overlap(self, visitor: DashboardVisitor) -> Html | None:
         if visitor.form.get("what") == "revoke" or visitor.form.get("overlap") in OVERLAPS:
@@ -102,7 +110,7 @@ class DeveloperPages:
 
     async def change_key(self, visitor: DashboardVisitor) -> Html:
         """Roll or revoke."""
-        key_id, business_id = await self._key_id(visitor), visitor.business.id
+        key_id, business_id = (await self._key(visitor)).id, visitor.business.id
         if (refused := await self._refused_overlap(visitor)) is not None:
             return refused
         if visitor.form.get("what") == "revoke":
@@ -145,10 +153,21 @@ class DeveloperPages:
     def routes(self) -> list[DashboardRoute]:
         return [
             DashboardRoute("GET", "/keys", "showKeys", Permission.KEYS, self.show_keys),
-            DashboardRoute("POST", "/keys", "makeKey", Permission.KEYS, self.make_key, check=self.check_new_key),
-            DashboardRoute("POST", "/keys/{key}", "changeKey", Permission.KEYS, self.change_key, check=self.check_key),
+            DashboardRoute(
+                "POST", "/keys", "makeKey", Permission.KEYS, self.make_key, check=self.check_new_key,
+                confirms=self.confirms_new_key,
+            ),
+            DashboardRoute(
+                "POST", "/keys/{key}", "changeKey", Permission.KEYS, self.change_key, check=self.check_key,
+                confirms=self.confirms_key,
+            ),
             DashboardRoute("GET", "/developers", "showRequests", Permission.REQUEST_LOG, self.show_requests),
-        ]
+        ]  # fmt: skip
+
+
+def _may_change(key: ApiKey, visitor: DashboardVisitor) -> bool:
+    """Who may not make such a key does not get a new one by rolling it."""
+    return not key.may(KeyScope.REFUND) or visitor.may(Permission.FULL_KEYS)
 
 
 def key_terms_in(visitor: DashboardVisitor) -> KeyTerms:

@@ -26,6 +26,7 @@ from tidegate.dashboard import inflow_store, refund_form
 from tidegate.dashboard.audit_store import AuditLogRow
 from tidegate.dashboard.audit_words import line_of, who_of
 from tidegate.dashboard.format import amount
+from tidegate.dashboard.inflow_store import InflowFacts
 from tidegate.dashboard.list_filter import CHOOSE, checked_period
 from tidegate.dashboard.paging import number_in, place_in, place_of
 from tidegate.dashboard.payer_mask import payer_of
@@ -35,7 +36,7 @@ from tidegate.dashboard.refunds import STATUS_WORDS as REFUND_WORDS
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.page.response import Html
 from tidegate.member.permission import Permission
-from tidegate.refund.model import RefundStatus, Subject
+from tidegate.refund.model import RefundStatus
 
 PAGE = 50
 ACCOUNTS_MAX = 100
@@ -161,21 +162,26 @@ class InflowPages:
             wrong=wrong, status=status_of_refusal(wrong),
         )  # fmt: skip
 
-    async def _subject(self, visitor: DashboardVisitor) -> Subject:
+    async def _facts(self, visitor: DashboardVisitor) -> InflowFacts:
         async with self.shell.db.connection() as tx:
             facts = await inflow_store.find(tx, visitor.business.id, visitor.request.path["inflow"])
         if facts is None:
             raise NotFound(NOTHING_HERE)
-        return facts.subject
+        return facts
 
     async def check_refund(self, visitor: DashboardVisitor) -> Html | None:
-        wrong = await refund_form.problem(self.shell, visitor, await self._subject(visitor))
+        wrong = await refund_form.problem(self.shell, visitor, (await self._facts(visitor)).subject)
         return await self._page(visitor, wrong) if wrong else None
 
+    async def confirms_refund(self, visitor: DashboardVisitor) -> str:
+        facts = await self._facts(visitor)
+        payer = payer_of(visitor, facts.inflow.payer.name or "")
+        return await refund_form.confirms(self.shell, visitor, facts.subject, payer)
+
     async def refund(self, visitor: DashboardVisitor) -> Html:
-        subject = await self._subject(visitor)
+        facts = await self._facts(visitor)
         try:
-            return await refund_form.send(self.shell, visitor, subject)
+            return await refund_form.send(self.shell, visitor, facts.subject)
         except REFUSED as wrong:
             return await self._page(visitor, wrong)
 
@@ -186,7 +192,7 @@ class InflowPages:
             DashboardRoute("GET", "/inflows/{inflow}", "showInflow", see, self.show),
             DashboardRoute(
                 "POST", "/inflows/{inflow}/refund", "refundInflow", Permission.REFUND, self.refund,
-                check=self.check_refund,
+                check=self.check_refund, confirms=self.confirms_refund,
             ),
         ]  # fmt: skip
 

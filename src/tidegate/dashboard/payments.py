@@ -188,6 +188,10 @@ class PaymentPages:
         wrong = await refund_form.problem(self.shell, visitor, await self._subject(visitor))
         return await self.page(visitor, wrong) if wrong else None
 
+    async def confirms_refund(self, visitor: DashboardVisitor) -> str:
+        payer = payer_of(visitor, (await self.get(visitor)).order.customer.name)
+        return await refund_form.confirms(self.shell, visitor, await self._subject(visitor), payer)
+
     async def refund(self, visitor: DashboardVisitor) -> Html:
         subject = await self._subject(visitor)
         try:
@@ -209,12 +213,13 @@ class PaymentPages:
             DashboardRoute("GET", "/payments.csv", "exportPayments", Permission.EXPORT, self.export),
             DashboardRoute(
                 "POST", "/payments.csv", "exportManyPayments", Permission.EXPORT_MANY, self.export_many,
-                check=self.check_export,
+                check=self.check_export, page="/payments",
+                confirms=f"Export more than {search.COUNTED_MAX:,} payments",
             ),
             DashboardRoute("GET", "/payments/{payment}", "showPaymentDetail", Permission.SEE, self.show),
             DashboardRoute(
                 "POST", "/payments/{payment}/refund", "refundOnDashboard", Permission.REFUND, self.refund,
-                check=self.check_refund,
+                check=self.check_refund, confirms=self.confirms_refund,
             ),
             DashboardRoute(
                 "POST", "/payments/{payment}/disable", "disableOnDashboard", Permission.MANAGE_PAYMENTS, self.disable

@@ -172,6 +172,20 @@ async def problem(shell: DashboardShell, visitor: DashboardVisitor, subject: Sub
     return None
 
 
+async def confirms(shell: DashboardShell, visitor: DashboardVisitor, subject: Subject, payer: str) -> str:
+    """What a factor confirms, of a form without a problem: one that was sent before only leads to what it made."""
+    try:
+        asked = asked_in(visitor, subject)
+    except REFUSED:
+        return "Go on to the refund that this form has made"
+    async with shell.db.connection() as tx:
+        terms = await approvals.terms(tx, subject.business_id, asked.amount.currency, visitor.session.member.id)
+    is_asked = terms.step(visitor.membership.role, asked.amount) is RefundStep.PROPOSE
+    what = f"{amount(asked.amount)} of {subject.merchant_reference or subject.reference}"
+    whom = f" to {payer}" if payer else ""
+    return f"Ask another person to approve the refund of {what}{whom}" if is_asked else f"Refund {what}{whom}"
+
+
 async def send(shell: DashboardShell, visitor: DashboardVisitor, subject: Subject) -> Html:
     """Raises one of REFUSED."""
 

@@ -15,6 +15,7 @@ from tidegate.core.errors import Conflict, InsufficientBalance, Invalid, NotFoun
 from tidegate.core.money import Money
 from tidegate.dashboard import ledger_store, refund_store
 from tidegate.dashboard.audit_words import page_of, who_of
+from tidegate.dashboard.format import amount
 from tidegate.dashboard.list_filter import checked_period
 from tidegate.dashboard.paging import number_in, place_in, place_of
 from tidegate.dashboard.refund_store import ListedRefund, RefundPosition, position_of
@@ -27,6 +28,7 @@ from tidegate.refund.list_store import RefundFilter
 from tidegate.refund.model import RefundStatus, RefundView
 
 PAGE = 50
+TO_APPROVE = "/refunds?tab=approve"
 STATUS_WORDS = {
     RefundStatus.PROCESSING: ("On its way", ""),
     RefundStatus.SUCCESSFUL: ("Arrived", "good"),
@@ -137,6 +139,31 @@ class RefundPages:
             refund=refund, subject=subject, failure=refund.failure.meaning if refund.failure else "",
         )  # fmt: skip
 
+    async def check_approval(self, visitor: DashboardVisitor) -> Html | None:
+        # A form that was sent before leads to what it made.
+        if await self.shell.was_sent(visitor):
+            return None
+        try:
+            async with self.shell.db.connection() as tx:
+                await approvals.refuse_to_approve(
+                    tx, visitor.business.id, self._number(visitor), person_id=visitor.session.member.id,
+                    now=visitor.now,
+                )  # fmt: skip
+        except Conflict as wrong:
+            return await self._approvals(visitor, wrong)
+        return None
+
+    async def confirms_approval(self, visitor: DashboardVisitor) -> str:
+        return f"Approve {await self._asked_words(visitor)}"
+
+    async def confirms_decline(self, visitor: DashboardVisitor) -> str:
+        return f"Decline or take back {await self._asked_words(visitor)}"
+
+    async def _asked_words(self, visitor: DashboardVisitor) -> str:
+        async with self.shell.db.connection() as tx:
+            found = await approvals.get(tx, visitor.business.id, self._number(visitor))
+        return f"the refund of {amount(found.amount)} of {found.subject} that {found.asked_by_name} asked for"
+
     async def approve(self, visitor: DashboardVisitor) -> Html:
         number = self._number(visitor)
 
@@ -151,13 +178,27 @@ class RefundPages:
         except (Conflict, InsufficientBalance, RefundExceedsAvailable) as wrong:
             return await self._approvals(visitor, Conflict(wrong.message))
 
+    async def check_decline(self, visitor: DashboardVisitor) -> Html | None:
+        try:
+            async with self.shell.db.connection() as tx:
+                await approvals.refuse_to_decline(
+                    tx, visitor.business.id, self._number(visitor), role=visitor.membership.role,
+                    person_id=visitor.session.member.id,
+                )  # fmt: skip
+        except Conflict as wrong:
+            return await self._approvals(visitor, wrong)
+        return None
+
     async def decline(self, visitor: DashboardVisitor) -> Html:
-        async with self.shell.db.transaction() as tx:
-            await approvals.decline(
-                tx, visitor.business.id, self._number(visitor), role=visitor.membership.role,
-                person_id=visitor.session.member.id, by=visitor.by, now=visitor.now,
-            )  # fmt: skip
-        return self.shell.to(visitor, "/refunds?tab=approve")
+        try:
+            async with self.shell.db.transaction() as tx:
+                await approvals.decline(
+                    tx, visitor.business.id, self._number(visitor), role=visitor.membership.role,
+                    person_id=visitor.session.member.id, by=visitor.by, now=visitor.now,
+                )  # fmt: skip
+        except Conflict as wrong:
+            return await self._approvals(visitor, wrong)
+        return self.shell.to(visitor, TO_APPROVE)
 
     def _number(self, visitor: DashboardVisitor) -> int:
         number = number_in(visitor.request.path["approval"])
@@ -180,7 +221,13 @@ class RefundPages:
         return [
             DashboardRoute("GET", "/refunds", "showRefunds", Permission.SEE, self.show_list),
             DashboardRoute("GET", "/refunds/{refund}", "showRefundDetail", Permission.SEE, self.show),
-            DashboardRoute("POST", "/approvals/{approval}/approve", "approveRefund", Permission.APPROVE, self.approve),
-            DashboardRoute("POST", "/approvals/{approval}/decline", "declineRefund", Permission.REFUND, self.decline),
+            DashboardRoute(
+                "POST", "/approvals/{approval}/approve", "approveRefund", Permission.APPROVE, self.approve,
+                check=self.check_approval, confirms=self.confirms_approval, page=TO_APPROVE,
+            ),
+            DashboardRoute(
+                "POST", "/approvals/{approval}/decline", "declineRefund", Permission.REFUND, self.decline,
+                check=self.check_decline, confirms=self.confirms_decline, page=TO_APPROVE,
+            ),
             DashboardRoute("GET", "/ledger/{journal}", "showJournal", Permission.SEE, self.show_journal),
-        ]
+        ]  # fmt: skip

@@ -23,6 +23,9 @@ from tidegate.member.model import MemberSession, name_in
 from tidegate.member.passkey import Passkeys
 from tidegate.member.sign_in import SignIn
 
+# What a fresh proof is asked for, by the page that needs it.
+_CONFIRMS = {"/security": "Change how you sign in", "/two-step": "Set up two-step sign-in"}
+
 
 @dataclass(frozen=True)
 class SecurityPages:
@@ -174,9 +177,10 @@ class SecurityPages:
     async def _confirm_page(
         self, request: PageRequest, session: MemberSession, after: str, wrong: Refusal | None = None
     ) -> Html:
-        scope = scope_of(session)
+        scope, below = scope_of(session), after.removeprefix(self.sign_in_pages.path)
         return self.sign_in_pages.page(
             request, "confirm.html", title="Confirm it is you", scope=scope, wrong=wrong, after=after,
+            confirms=_CONFIRMS.get(below, ""),
             member=session.member, passkey=await self.passkeys.options_to_show(session.member, scope),
         )  # fmt: skip
 

@@ -124,16 +124,22 @@ class SettingsPages:
     def routes(self) -> list[DashboardRoute]:
         return [
             DashboardRoute("GET", "/settings", "showSettings", Permission.SEE, self.show),
-            DashboardRoute("POST", "/settings", "changeSettings", Permission.SETTINGS, self.change, check=self.check),
+            DashboardRoute(
+                "POST", "/settings", "changeSettings", Permission.SETTINGS, self.change, check=self.check,
+                confirms="Change how payments are taken",
+            ),
             DashboardRoute(
                 "POST", "/settings/hosts", "changeHosts", Permission.ENDPOINTS, self.change_hosts,
-                check=self.check_hosts,
+                check=self.check_hosts, confirms="Change the hosts that customers may be sent back to",
             ),
             DashboardRoute(
                 "POST", "/settings/limits", "changeLimits", Permission.LIMITS, self.change_limits,
-                check=self.check_limits,
+                check=self.check_limits, confirms="Change from which amount a refund needs a second person",
             ),
-            DashboardRoute("POST", "/settings/two-step", "demandTwoStep", Permission.LIMITS, self.change_two_step),
+            DashboardRoute(
+                "POST", "/settings/two-step", "demandTwoStep", Permission.LIMITS, self.change_two_step,
+                confirms="Change who must sign in with two steps",
+            ),
         ]  # fmt: skip
 
 

@@ -17,7 +17,7 @@ import msgspec
 
 from tidegate.audit.model import Actor
 from tidegate.core.clock import Clock
-from tidegate.core.errors import BodyTooLarge, Invalid, Problem, Refusal
+from tidegate.core.errors import BodyTooLarge, Invalid, Problem, RateLimited, Refusal
 from tidegate.core.ids import Mode
 from tidegate.dashboard.form import OF_THE_SHELL, scope_of, show_factor, shows_factor
 from tidegate.dashboard.format import Times
@@ -32,7 +32,7 @@ from tidegate.infra.http.routing import Route
 from tidegate.infra.http.status import STATUS_OF
 from tidegate.infra.page.csrf import Csrf
 from tidegate.infra.page.response import Html, StreamedFile, see_other
-from tidegate.infra.page.router import PageAnswer, PageRequest, PageRoute, PageRouter, refusing
+from tidegate.infra.page.router import FailedWithCookies, PageAnswer, PageRequest, PageRoute, PageRouter, refusing
 from tidegate.member.model import MemberSession
 from tidegate.member.passkey import Passkeys
 from tidegate.member.permission import Grant
@@ -82,7 +82,9 @@ class PageRow(Generic[V, P]):
     # Of a form that may ask for a factor: the page that says what is wrong with it, so that nobody shows a factor for
     # nothing; None where nothing is. It writes nothing, and tells nothing that the page with the form does not.
     check: Callable[[V], Awaitable[Html | None]] | None = None
-    # Of a form: the page that has it, where that is not the nearest one above.
+    # Of the same forms: what is confirmed by the factor, as a sentence without its full stop.
+    confirms: str | Callable[[V], Awaitable[str]] = ""
+    # Of a form: the page that has it, where that is not the nearest one above. Whoever shows no factor goes there.
     page: str | None = None
     # Of a form with a file, and the page that has it, drawn again when the file is too large.
     upload_bytes_max: int | None = None
@@ -153,10 +155,11 @@ class SignedInShell(Generic[V, P]):
 
     def routes(self, table: Sequence[PageRow[V, P]]) -> list[Route]:
         pages = {row.path for row in table if row.method == "GET"}
+        table = [replace(row, page=page_of(row, pages)) for row in table]
         forms = [row for row in table if row.method == "POST" and row.path not in pages]
         return self.router.routes(
             [
-                *(self._way_back(row, pages) for row in forms),
+                *(self._way_back(row) for row in forms),
                 *(
                     PageRoute(
                         row.method,
@@ -172,13 +175,11 @@ class SignedInShell(Generic[V, P]):
             ]
         )
 
-    def _way_back(self, row: PageRow[V, P], pages: Set[str]) -> PageRoute:
+    def _way_back(self, row: PageRow[V, P]) -> PageRoute:
         """A refused form leaves its own address in the browser; a reload of it leads to the page that has the form."""
-        below = page_of(row, pages)
 
         async def handle(request: PageRequest) -> Html:
-            path = f"{self.prefix}{below}".format(**{name: quote(text) for name, text in request.path.items()})
-            return see_other(self.site.url(path))
+            return see_other(self.site.url(_filled(f"{self.prefix}{row.page}", request)))
 
         return PageRoute("GET", f"{self.prefix}{row.path}", f"{row.name}Page", handle)
 
@@ -205,12 +206,11 @@ class SignedInShell(Generic[V, P]):
     async def _handled(self, row: PageRow[V, P], visitor: V) -> PageAnswer:
         try:
             return await row.handler(visitor)
-        except Refusal as refusal:
+        except Exception as error:
             if not visitor.cookies:
                 raise
             # The factor gave the session a new token: without it the person would be signed out.
-            status = STATUS_OF[type(refusal)]
-            return refusing(self.render_error(refusal, status, visitor.request), refusal, status)
+            raise FailedWithCookies(error, visitor.cookies) from error
 
     def _too_large(self, row: PageRow[V, P]) -> Callable[[PageRequest], Awaitable[Html]] | None:
         """The page is drawn, with what was typed before the file."""
@@ -242,21 +242,22 @@ class SignedInShell(Generic[V, P]):
             return await self._ask_for_factor(visitor, row, None)
         try:
             token = await show_factor(self.sign_in, self.passkeys, visitor.session, self.mode, visitor.form)
-        except Invalid as wrong:
-            return await self._ask_for_factor(visitor, row, wrong)
+        except (Invalid, RateLimited) as wrong:
+            return refusing(await self._ask_for_factor(visitor, row, wrong), wrong, STATUS_OF[type(wrong)])
         return replace(visitor, cookies=self.session_cookie.set(token))
 
     def _asks_for_factor(self, visitor: V, wanted: P) -> bool:
         is_needed = self.grant_of(visitor, wanted) is Grant.STEP_UP
         return is_needed and not visitor.session.is_stepped_up(self.sign_in.clock.now())
 
-    async def _ask_for_factor(self, visitor: V, row: PageRow[V, P], wrong: Invalid | None) -> Html:
+    async def _ask_for_factor(self, visitor: V, row: PageRow[V, P], wrong: Refusal | None) -> Html:
         """The form waits in this page's own form, and goes on with it."""
-        below = row.path.format(**{name: quote(text) for name, text in visitor.request.path.items()})
         fields = [(name, value) for name, value in visitor.form.items() if name not in OF_THE_SHELL]
+        action, back = (self.address(visitor, _filled(at, visitor.request)) for at in (row.path, row.page or ""))
         return self.page(
-            visitor, "step_up.html", title="Confirm it is you", status=422 if wrong else 200, wrong=wrong,
-            action=self.site.url(self.address(visitor, below)), fields=fields, member=visitor.session.member,
+            visitor, "step_up.html", title="Confirm it is you", wrong=wrong, action=self.site.url(action),
+            back=self.site.url(back), fields=fields, member=visitor.session.member,
+            confirms=row.confirms if isinstance(row.confirms, str) else await row.confirms(visitor),
             passkey=await self.passkeys.options_to_show(visitor.session.member, scope_of(visitor.session)),
         )  # fmt: skip
 
@@ -304,6 +305,10 @@ class SignedInShell(Generic[V, P]):
 def size_words(size: int) -> str:
     """In whole units, rounded down."""
     return f"{size // 2**20} MB" if size >= 2**20 else f"{size // 2**10} kB"
+
+
+def _filled(path: str, request: PageRequest) -> str:
+    return path.format(**{name: quote(text) for name, text in request.path.items()})
 
 
 def page_of(row: PageRow[V, P], pages: Set[str]) -> str:

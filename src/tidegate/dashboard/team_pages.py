@@ -49,6 +49,9 @@ class TeamPages:
             return await self._page(visitor, wrong)
         return None
 
+    async def confirms_invitation(self, visitor: DashboardVisitor) -> str:
+        return f"Invite {visitor.form.get('email', '').strip()} as {visitor.form.get('role', '')}"
+
     async def invite(self, visitor: DashboardVisitor) -> Html:
         form = visitor.form
         try:
@@ -62,20 +65,29 @@ class TeamPages:
             return self.shell.to(visitor, "/team")
         return await self._page(visitor, link=link, invited=form.get("email", "").strip())
 
+    async def check_withdrawal(self, visitor: DashboardVisitor) -> None:
+        await self.team.invited(visitor.membership, _number_in(visitor))
+
+    async def confirms_withdrawal(self, visitor: DashboardVisitor) -> str:
+        return f"Withdraw the invitation of {(await self.team.invited(visitor.membership, _number_in(visitor))).email}"
+
     async def withdraw(self, visitor: DashboardVisitor) -> Html:
-        number = number_in(visitor.request.path["invitation"])
-        if number is None:
-            raise NotFound("there is nothing at this address")
-        await self.team.withdraw(visitor.session.member, visitor.membership, number, origin=visitor.request.client)
+        await self.team.withdraw(
+            visitor.session.member, visitor.membership, _number_in(visitor), origin=visitor.request.client
+        )
         return self.shell.to(visitor, "/team")
 
     async def check_change(self, visitor: DashboardVisitor) -> Html | None:
         try:
-            if visitor.form.get("what") != "remove":
-                role_in(visitor.form.get("role", ""))
-        except Invalid as wrong:
+            await self.team.changeable(visitor.membership, visitor.request.path["person"], _wanted_in(visitor))
+        except (Invalid, Conflict) as wrong:
             return await self._page(visitor, wrong)
         return None
+
+    async def confirms_change(self, visitor: DashboardVisitor) -> str:
+        wanted = _wanted_in(visitor)
+        member = await self.team.changeable(visitor.membership, visitor.request.path["person"], wanted)
+        return f"Make {member.name} {wanted.value}" if wanted else f"Remove {member.name} from the team"
 
     async def change(self, visitor: DashboardVisitor) -> Html:
         member, at, person = visitor.session.member, visitor.membership, visitor.request.path["person"]
@@ -89,6 +101,17 @@ class TeamPages:
             return await self._page(visitor, wrong)
         return self.shell.to(visitor, "/team")
 
+    async def check_reset(self, visitor: DashboardVisitor) -> Html | None:
+        try:
+            await self.team.resettable(visitor.membership, visitor.request.path["person"])
+        except Conflict as wrong:
+            return await self._page(visitor, wrong)
+        return None
+
+    async def confirms_reset(self, visitor: DashboardVisitor) -> str:
+        member = await self.team.resettable(visitor.membership, visitor.request.path["person"])
+        return f"Reset the second factors of {member.name}"
+
     async def reset_factors(self, visitor: DashboardVisitor) -> Html:
         person, origin = visitor.request.path["person"], visitor.request.client
         try:
@@ -101,13 +124,31 @@ class TeamPages:
         return [
             DashboardRoute("GET", "/team", "showTeam", Permission.SEE, self.show),
             DashboardRoute(
-                "POST", "/team/invitations", "invite", Permission.TEAM, self.invite, check=self.check_invitation
+                "POST", "/team/invitations", "invite", Permission.TEAM, self.invite, check=self.check_invitation,
+                confirms=self.confirms_invitation,
             ),
             DashboardRoute(
-                "POST", "/team/invitations/{invitation}/withdraw", "withdrawInvitation", Permission.TEAM, self.withdraw
+                "POST", "/team/invitations/{invitation}/withdraw", "withdrawInvitation", Permission.TEAM,
+                self.withdraw, check=self.check_withdrawal, confirms=self.confirms_withdrawal,
             ),
             DashboardRoute(
-                "POST", "/team/{person}", "changeMember", Permission.TEAM, self.change, check=self.check_change
+                "POST", "/team/{person}", "changeMember", Permission.TEAM, self.change, check=self.check_change,
+                confirms=self.confirms_change,
             ),
-            DashboardRoute("POST", "/team/{person}/reset", "resetFactors", Permission.LIMITS, self.reset_factors),
-        ]
+            DashboardRoute(
+                "POST", "/team/{person}/reset", "resetFactors", Permission.LIMITS, self.reset_factors,
+                check=self.check_reset, confirms=self.confirms_reset,
+            ),
+        ]  # fmt: skip
+
+
+def _number_in(visitor: DashboardVisitor) -> int:
+    number = number_in(visitor.request.path["invitation"])
+    if number is None:
+        raise NotFound("there is nothing at this address")
+    return number
+
+
+def _wanted_in(visitor: DashboardVisitor) -> Role | None:
+    """None of one who is removed. Raises Invalid."""
+    return None if visitor.form.get("what") == "remove" else role_in(visitor.form.get("role", ""))

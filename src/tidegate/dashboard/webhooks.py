@@ -30,6 +30,13 @@ from tidegate.webhook.model import (
 )
 
 PAGE = 50
+# Of an endpoint, by the button.
+_ACTS = {
+    "enable": "Enable",
+    "disable": "Disable",
+    "delete": "Delete",
+    "rotate": "Make a new secret for",
+}
 
 
 @dataclass(frozen=True)
@@ -83,6 +90,13 @@ class WebhookPages:
         except Invalid as wrong:
             return await self._page(visitor, wrong, **facts)
         return None
+
+    async def confirms_new(self, visitor: DashboardVisitor) -> str:
+        return f"Send webhooks to {_url_in(visitor.form.get('url', ''))}"
+
+    async def confirms_change(self, visitor: DashboardVisitor) -> str:
+        found = await commands.get(self.shell.db, visitor.business.id, visitor.request.path["endpoint"])
+        return f"{_ACTS.get(visitor.form.get('what', ''), 'Change')} the endpoint {found.url}"
 
     async def create(self, visitor: DashboardVisitor) -> Html:
         """The secret is in this answer alone."""
@@ -164,11 +178,12 @@ class WebhookPages:
         return [
             DashboardRoute("GET", "/webhooks", "showWebhooks", Permission.DELIVERIES, self.show),
             DashboardRoute(
-                "POST", at, "addEndpointOnDashboard", Permission.ENDPOINTS, self.create, check=self.check_new
+                "POST", at, "addEndpointOnDashboard", Permission.ENDPOINTS, self.create, check=self.check_new,
+                confirms=self.confirms_new,
             ),
             DashboardRoute(
                 "POST", f"{at}/{{endpoint}}", "changeEndpointOnDashboard", Permission.ENDPOINTS, self.change,
-                check=self.check_change,
+                check=self.check_change, confirms=self.confirms_change,
             ),
             DashboardRoute("POST", f"{at}/{{endpoint}}/test", "testEndpoint", Permission.REPLAY, self.send_test),
         ]  # fmt: skip

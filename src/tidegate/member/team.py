@@ -70,12 +70,14 @@ class Team:
 
     async def withdraw(self, by: Member, at: Membership, invitation_id: int, *, origin: str) -> None:
         async with self.db.transaction() as tx:
-            found = await team_store.find_invitation(tx, at.business_id, invitation_id)
-            if found is None:
-                raise NotFound(NO_INVITATION)
-            _refuse_above(at.role, found.role)
+            found = await _open_invitation(tx, at, invitation_id)
             await team_store.end_invitation(tx, found, "withdrawn")
             await self._note(tx, at, _by(by, origin), "team.withdrawn", subject=found.email, role=found.role)
+
+    async def invited(self, at: Membership, invitation_id: int) -> Invitation:
+        """An open one that a member of this role may withdraw. Raises NotFound, AccessDenied."""
+        async with self.db.connection() as tx:
+            return await _open_invitation(tx, at, invitation_id)
 
     async def look_at(self, token: str) -> tuple[InvitedTo, bool]:
         """The invitation, and whether its address has a password. Looking spends nothing."""
@@ -125,11 +127,7 @@ class Team:
     async def change_role(self, by: Member, at: Membership, person_id: str, role: str, *, origin: str) -> None:
         wanted = role_in(role)
         async with self.db.transaction() as tx:
-            before = await self._locked(tx, at, person_id)
-            _refuse_above(at.role, before)
-            _refuse_above(at.role, wanted)
-            if wanted is not Role.OWNER:
-                await self._refuse_last_owner(tx, at, person_id)
+            before = _refuse_change(at.role, await team_store.lock(tx, at.business_id), person_id, wanted)
             await team_store.put(tx, at.business_id, person_id, wanted, now=self.clock.now())
             # The next click asks to sign in, with the new role.
             await session_store.delete_others(tx, person_id, None)
@@ -137,38 +135,37 @@ class Team:
 
     async def remove(self, by: Member, at: Membership, person_id: str, *, origin: str) -> None:
         async with self.db.transaction() as tx:
-            before = await self._locked(tx, at, person_id)
-            _refuse_above(at.role, before)
-            await self._refuse_last_owner(tx, at, person_id)
+            before = _refuse_change(at.role, await team_store.lock(tx, at.business_id), person_id, None)
             await team_store.remove(tx, at.business_id, person_id)
             await session_store.delete_others(tx, person_id, None)
             await self._note(tx, at, _by(by, origin), "team.removed", subject=person_id, role=before)
 
+    async def changeable(self, at: Membership, person_id: str, wanted: Role | None) -> Member:
+        """Who would get this role, or leave without one. Raises what the change would be refused with as it is now:
+        NotFound, AccessDenied, Conflict. Locks nothing."""
+        async with self.db.connection() as tx:
+            team = {one.member.id: one for one in await team_store.list_team(tx, at.business_id)}
+        _refuse_change(at.role, [(one.member.id, one.role) for one in team.values()], person_id, wanted)
+        return team[person_id].member
+
+    async def resettable(self, at: Membership, person_id: str) -> Member:
+        """Whose factors would be reset. Raises NotFound, Conflict. Locks nothing."""
+        async with self.db.connection() as tx:
+            found = {one.member.id: one for one in await team_store.list_team(tx, at.business_id)}.get(person_id)
+            if found is None:
+                raise NotFound(NO_MEMBER)
+            await _refuse_reset(tx, person_id, found.role, has_factor=found.member.has_second_factor)
+        return found.member
+
     async def reset_factors(self, by: Member, at: Membership, person_id: str, *, origin: str) -> None:
         """For a member who has lost passkeys, app and recovery codes: the password stays, and mail tells them."""
         async with self.db.transaction() as tx:
-            role = await self._locked(tx, at, person_id)
-            if role is Role.OWNER:
-                raise Conflict("an owner's second factors are reset by the operator, not by another owner")
-            if len(await session_store.list_memberships(tx, person_id)) > 1:
-                raise Conflict("this person belongs to another business too; the operator can reset their factors")
+            role = _role_of(await team_store.lock(tx, at.business_id), person_id)
             member = await factor.drop(tx, person_id)
-            if not member.has_second_factor:
-                raise Conflict("this person has no second factor")
+            await _refuse_reset(tx, person_id, role, has_factor=member.has_second_factor)
             letter = message.factors_reset(member.email, by=f"{by.name} of {at.business_name}")
             await mail.insert(tx, at.business_id, letter, now=self.clock.now())
             await self._note(tx, at, _by(by, origin), "team.factors_reset", subject=person_id, role=role)
-
-    async def _locked(self, tx: Tx, at: Membership, person_id: str) -> Role:
-        role = dict(await team_store.lock(tx, at.business_id)).get(person_id)
-        if role is None:
-            raise NotFound(NO_MEMBER)
-        return role
-
-    async def _refuse_last_owner(self, tx: Tx, at: Membership, person_id: str) -> None:
-        members = await team_store.lock(tx, at.business_id)
-        if [one for one, role in members if role is Role.OWNER] == [person_id]:
-            raise Conflict("this is the only owner; make another member owner first")
 
     async def _note(
         self, tx: Tx, at: Membership, by: Actor, action: str, *, subject: str, role: Role | list[Role]
@@ -179,6 +176,41 @@ class Team:
 
 def _by(member: Member, origin: str) -> Actor:
     return audit_model.person(member.id, origin)
+
+
+def _role_of(members: list[tuple[str, Role]], person_id: str) -> Role:
+    role = dict(members).get(person_id)
+    if role is None:
+        raise NotFound(NO_MEMBER)
+    return role
+
+
+def _refuse_change(own: Role, members: list[tuple[str, Role]], person_id: str, wanted: Role | None) -> Role:
+    """The role that the person has before. None is wanted of one who is removed."""
+    before = _role_of(members, person_id)
+    _refuse_above(own, before)
+    if wanted is not None:
+        _refuse_above(own, wanted)
+    if wanted is not Role.OWNER and [one for one, role in members if role is Role.OWNER] == [person_id]:
+        raise Conflict("this is the only owner; make another member owner first")
+    return before
+
+
+async def _refuse_reset(tx: Tx, person_id: str, role: Role, *, has_factor: bool) -> None:
+    if role is Role.OWNER:
+        raise Conflict("an owner's second factors are reset by the operator, not by another owner")
+    if len(await session_store.list_memberships(tx, person_id)) > 1:
+        raise Conflict("this person belongs to another business too; the operator can reset their factors")
+    if not has_factor:
+        raise Conflict("this person has no second factor")
+
+
+async def _open_invitation(tx: Tx, at: Membership, invitation_id: int) -> Invitation:
+    found = await team_store.find_invitation(tx, at.business_id, invitation_id)
+    if found is None:
+        raise NotFound(NO_INVITATION)
+    _refuse_above(at.role, found.role)
+    return found
 
 
 def invitation_in(at: Membership, email: str, role: str) -> tuple[str, Role]:

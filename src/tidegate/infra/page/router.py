@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope
 
 from tidegate.core.errors import BodyTooLarge, MethodNotAllowed, NotFound, RateLimited, Refusal
 from tidegate.infra.http.client import client_of
-from tidegate.infra.http.cookie import cookies_of
+from tidegate.infra.http.cookie import NOTHING_SET, CookieLines, cookies_of
 from tidegate.infra.http.csp_reports import REPORTS_PATH
 from tidegate.infra.http.download import Downloads
 from tidegate.infra.http.error_answer import headers_of, outcome_of
@@ -46,6 +46,16 @@ class PageRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 PageAnswer = Html | File | StreamedFile
 PageHandler = Callable[[PageRequest], Awaitable[PageAnswer]]
+
+
+class FailedWithCookies(Exception):
+    """What a handler failed with when the browser was owed cookies already; the page that says so has them."""
+
+    def __init__(self, error: Exception, cookies: CookieLines) -> None:
+        super().__init__(str(error))
+        self.error, self.cookies = error, cookies
+
+
 # Also for unexpected exceptions, with status 500.
 RenderError = Callable[[Refusal, int, PageRequest], Html]
 # The page of a visitor who is rate limited; raises the refusal for an ordinary error page.
@@ -159,15 +169,20 @@ class _PageEndpoint:
         raise MethodNotAllowed(sorted(self._by_method))
 
     def _encoded_error(self, error: Exception, render: RenderError, request: PageRequest, scope: Scope) -> EncodedPage:
-        status, refusal = outcome_of(error, scope)
-        try:
-            return self._encoded_refusal(render, refusal, status, request)
-        except Exception as second:
-            status, refusal = outcome_of(second, scope)
-            return self._encoded_refusal(plain_error, refusal, status, request)
+        cookies = NOTHING_SET
+        if isinstance(error, FailedWithCookies):
+            cookies = error.cookies
+            error = error.error
 
-    def _encoded_refusal(self, render: RenderError, refusal: Refusal, status: int, request: PageRequest) -> EncodedPage:
-        return self._encoded(refusing(render(refusal, status, request), refusal, status), request)
+        def encoded(render: RenderError, failed: Exception) -> EncodedPage:
+            status, refusal = outcome_of(failed, scope)
+            html = refusing(render(refusal, status, request), refusal, status)
+            return self._encoded(msgspec.structs.replace(html, cookies=(*html.cookies, *cookies)), request)
+
+        try:
+            return encoded(render, error)
+        except Exception as second:
+            return encoded(plain_error, second)
 
     def _encoded(self, answer: Html | File, request: PageRequest) -> EncodedPage:
         return encode_page(answer, request.headers, nonce=request.nonce, reports_to=self._router.reports_to)
@@ -180,7 +195,7 @@ async def _form_of(page: PageRoute, request: PageRequest, scope: Scope, receive:
 
 
 def refusing(html: Html, refusal: Refusal, status: int) -> Html:
-    return Html(html.body, status, [*html.headers, *headers_of(refusal, status)], html.cookies)
+    return msgspec.structs.replace(html, status=status, headers=[*html.headers, *headers_of(refusal, status)])
 
 
 def _request_of(scope: Scope) -> PageRequest:
