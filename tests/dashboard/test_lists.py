@@ -238,6 +238,10 @@ async def test_a_key_is_shown_once_and_a_developer_makes_none_that_refunds(
     assert allowed.status_code == 200
     key_id = await admin.fetchval("SELECT id FROM credential WHERE name = 'Till'")
     assert (await developer.send(f"/keys/{key_id}", at="/keys", what="roll", overlap="7")).status_code == 403
+    # Nor has its page the buttons for it; those of its own key it has.
+    changed = [re.findall(r'action="[^"]*/keys/(\d+)"', (await one.get("/keys")).text) for one in (developer, owner)]
+    own = await admin.fetchval("SELECT id FROM credential WHERE name = 'Reader'")
+    assert (set(changed[0]), {str(key_id), str(own)} < set(changed[1])) == ({str(own)}, True)
     assert (await owner.send(f"/keys/{key_id}", at="/keys", what="revoke")).status_code == 303
     assert (await owner.send("/keys", at="/keys", name="Nothing")).status_code == 422
 

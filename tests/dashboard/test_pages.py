@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from build import Shop
+from build import Shop, order
 from checkout.paying import card
 from conftest import MakeCheckout, MakeShop
 from dashboard.people import People, SignedInPerson
@@ -54,6 +54,24 @@ async def test_a_payment_is_told_from_its_creation_to_its_refund(
     assert "started a refund" in (await owner.get("/audit")).text
     journal = await admin.fetchval("SELECT max(id) FROM journal")
     assert "Wallet NGN" in (await owner.get(f"/ledger/{journal}")).text
+
+
+async def test_the_metadata_of_a_payment_is_on_its_page_as_it_was_sent(
+    people: People, owner: SignedInPerson, shop: Shop
+) -> None:
+    metadata = {
+        "cart": "<b>7</b>", "items": [{"sku": "A-1", "price": 1.50}], "customer": {"card": "Bo Ade"},
+        "note": "leave it at the gate",
+    }  # fmt: skip
+    assert (await shop.create(order(metadata=metadata))).status_code == 201
+    at = f"/payments/{await people.admin.fetchval('SELECT pay_code FROM payment')}"
+    page = (await owner.get(at)).text
+    shown = page.partition('id="metadata"')[2].partition("</section>")[0]
+    assert ("&lt;b&gt;7&lt;/b&gt;" in shown, "A-1" in shown, "Bo Ade" in shown) == (True, True, True)
+    # The note is the payer's, and stands with the payer.
+    assert ("leave it at the gate" in shown, page.count("leave it at the gate")) == (False, 1)
+    viewer = (await (await people.person(shop, Role.VIEWER)).get(at)).text
+    assert ("&lt;b&gt;7" in viewer, "Bo Ade" in viewer, "leave it" in viewer) == (True, False, False)
 
 
 async def test_an_inflow_that_was_credited_is_listed_and_opens(owner: SignedInPerson, inflows: Inflows) -> None:

@@ -214,18 +214,20 @@ async def test_each_choice_says_whether_a_second_person_is_needed(
     people: People, owner: SignedInPerson, shop: Shop, paid: Checkout
 ) -> None:
     form = (await owner.get(at(paid))).text.partition('id="f-what"')[2].partition("</form>")[0]
-    assert ("at once" in form, "second person" in form, ">Refund</button>" in form) == (True, False, True)
+    assert ("at once" in form, "second person" in form, ">Refund</span></button>" in form) == (True, False, True)
+    assert '<span class="all">Refund ₦100.00</span>' in form
     support = await people.person(shop, Role.SUPPORT)
     await people.person(shop, Role.ADMIN)
     form = (await support.get(at(paid))).text.partition('id="f-what"')[2].partition("</form>")[0]
-    assert ("at once" in form, ">Ask for the refund</button>" in form) == (False, True)
+    assert ("at once" in form, ">Ask for the refund</span></button>" in form) == (False, True)
+    assert '<span class="all">Ask for the refund of ₦100.00</span>' in form
     await owner.send("/settings/limits", at="/settings", **{"limit-NGN": "50"})
     form = (await owner.get(at(paid))).text.partition('id="f-what"')[2].partition("</form>")[0]
     everything, another = form.split("<label")[1:3]
     assert "a second person approves" in everything
     assert "up to ₦50.00 at once; above, a second person approves" in another
     # A part can be done at once, so the button promises neither.
-    assert ">Continue</button>" in form
+    assert ">Continue</span></button>" in form
 
 
 @pytest.mark.parametrize("changed", [{"amount": "20"}, {"reason": "another"}])

@@ -12,6 +12,7 @@ from tidegate.core import method as methods
 from tidegate.core.method import Method
 from tidegate.core.money import Money
 from tidegate.dashboard.format import amount
+from tidegate.dashboard.payer_mask import without_payer
 from tidegate.dashboard.payment_store import (
     ActFact,
     AttemptFact,
@@ -106,9 +107,33 @@ def sentence_of(payment: Payment) -> str:
 
 def note_of(payment: Payment) -> str:
     """What the payer wrote on the page of a payment link: a text under `note` in the metadata."""
+    text = _metadata_of(payment).get("note", b"")
+    return _text(text) if text.startswith(b'"') else ""
+
+
+def metadata_of(payment: Payment, *, is_masked: bool) -> list[tuple[str, str]]:
+    """Names and values, without the note, which is shown as such. A value that is no text is shown as JSON."""
+    found = {name: value for name, value in _metadata_of(payment).items() if name != "note" or not note_of(payment)}
+    if is_masked:
+        found = {
+            name: msgspec.json.encode(without_payer({name: msgspec.json.decode(value)})[name])
+            for name, value in found.items()
+        }
+    return [(name, _text(value)) for name, value in found.items()]
+
+
+def _metadata_of(payment: Payment) -> dict[str, bytes]:
+    """As JSON each: its numbers keep every digit."""
     metadata = payment.order.metadata
-    text = msgspec.json.decode(metadata).get("note") if metadata else None
-    return text if isinstance(text, str) else ""
+    found = msgspec.json.decode(metadata, type=dict[str, msgspec.Raw]) if metadata else {}
+    return {name: bytes(value) for name, value in found.items()}
+
+
+def _text(value: bytes) -> str:
+    """Of JSON; what is no text is shown as it is."""
+    if value.startswith(b'"'):
+        return msgspec.json.decode(value, type=str)
+    return msgspec.json.format(value, indent=2).decode()
 
 
 def timeline_of(
