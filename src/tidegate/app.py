@@ -73,6 +73,7 @@ from tidegate.sandbox.api import SandboxApi
 from tidegate.sandbox.mailbox import Mailbox
 from tidegate.sandbox.operator_api import OperatorApi
 from tidegate.sandbox.panel import SimulatorPanel
+from tidegate.sandbox.receiver import Receiver
 from tidegate.sandbox.simulator import Simulator
 from tidegate.sandbox.start_page import PACKAGE as START_PACKAGE
 from tidegate.sandbox.start_page import StartPage
@@ -130,6 +131,7 @@ def build(
         *health.routes(),
         *site.routes(),
         *_front_page(runtime, site, sandbox_keys, meter),
+        *(Receiver(runtime.db, _limiter(settings, "receiver")).routes() if settings.mode is Mode.SANDBOX else ()),
         *dashboard.routes(),
         *_console(runtime),
         *security_txt.routes(settings.security_contact, settings.base_url, SystemClock()),

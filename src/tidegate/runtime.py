@@ -30,6 +30,7 @@ from tidegate.rail import registry
 from tidegate.rail.deps import InflowTerms, PaymentDeps
 from tidegate.rail.interface import Rail
 from tidegate.sandbox import clock as sandbox_clock
+from tidegate.sandbox.receiver import PATH as RECEIVER_PATH
 from tidegate.settings import Settings
 from tidegate.webhook.commands import WebhookDeps
 from tidegate.webhook.deliver import Sender
@@ -40,6 +41,12 @@ PAUSE_MOST_S = 3.0
 log = structlog.get_logger("runtime")
 # Called with the reason while the database is not available.
 OnWaiting = Callable[[str], None]
+
+
+def guard_of(settings: Settings) -> Guard:
+    """Of the addresses that merchants choose. A sandbox may call its own receiver."""
+    receiver = RECEIVER_PATH if settings.mode is Mode.SANDBOX else None
+    return Guard(settings.webhook_mode, settings.base_url, own_ports=settings.own_ports, own_receiver=receiver)
 
 
 @dataclass
@@ -108,7 +115,7 @@ class Runtime:
         return WebhookDeps(
             self.db,
             Vault(settings.encryption_keys),
-            Guard(settings.webhook_mode, settings.base_url, own_ports=settings.own_ports),
+            guard_of(settings),
         )
 
     def sender(self, meter: telemetry.Meter) -> Sender:

@@ -22,7 +22,7 @@ import receiver as receivers
 from receiver import Behaviour, answer, receiving, says
 from tidegate.core.ids import Mode
 from tidegate.infra import egress as egress_module
-from tidegate.infra.address import Ip
+from tidegate.infra.address import Ip, WebUrl
 from tidegate.infra.egress import BODY_BYTES_MAX, Egress, WebhookResponse
 from tidegate.infra.guard import Forbidden, Guard
 
@@ -342,6 +342,28 @@ async def test_this_service_itself_is_not_called_by_whatever_name() -> None:
             assert (await post(url, names=names)).status == 200
             assert (await post(url, names=names, own_ports=[receiver.port])).error == "address_refused"
     assert len(receiver.received) == 2
+
+
+async def test_of_this_service_only_its_own_receiver_is_called() -> None:
+    async with receiving() as receiver:
+        own = f"http://127.0.0.1:{receiver.port}"
+        guard = Guard(Mode.SANDBOX, own, own_receiver="/receiver")
+        out = Egress(guard)
+        async with out.open():
+            assert (await out.post(f"{own}/receiver/shop1", b"{}", {})).status == 200
+            for path in (
+                "/receiver",
+                "/receiver/",
+                "/receiver/../x",
+                "/receiver/a/b",
+                "/receiver/a?b",
+                "/x/receiver/a",
+            ):
+                assert (await out.post(own + path, b"{}", {})).error == "address_refused", path
+            named = f"http://localhost:{receiver.port}/receiver/shop1"
+            assert (await out.post(named, b"{}", {})).error == "address_refused"
+    assert len(receiver.received) == 1
+    assert Guard(Mode.LIVE, own).problem_in(WebUrl(f"{own}/receiver/shop1")) is not None
 
 
 async def test_an_address_of_this_machine_is_known_at_the_socket() -> None:

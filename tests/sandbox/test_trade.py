@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import Any
 
+import httpx
 import pytest
 
 from build import Shop, order
@@ -17,10 +18,14 @@ from tidegate.console import work_store
 from tidegate.core.clock import ShiftedClock, SystemClock
 from tidegate.core.errors import Invalid
 from tidegate.dashboard.roll_up import roll_up
+from tidegate.infra.egress import Egress
+from tidegate.infra.telemetry import Meter
 from tidegate.merchant import commands as merchants
 from tidegate.runtime import Runtime
 from tidegate.sandbox import clock as sandbox_clock
 from tidegate.sandbox.trade import PAYMENTS_OF_DAY, Trade
+from tidegate.webhook.deliver import Sender
+from tidegate.webhook.field import delivery_id
 
 Tick = Callable[[], Awaitable[None]]
 
@@ -107,3 +112,60 @@ async def test_time_goes_to_when_something_happens_next(owner: SignedInPerson, s
     ahead = await admin.fetchval("SELECT ahead FROM business_clock WHERE business_id = $1", shop.business_id)
     expires_at, created_at = await admin.fetchrow("SELECT expires_at, created_at FROM payment")
     assert timedelta(0) < expires_at - created_at - ahead < timedelta(minutes=5)
+
+
+async def send_due(sender: Sender) -> None:
+    await sender.fan_out()
+    while taken := await sender.take():
+        await sender.finish([await sender.send(one) for one in taken])
+
+
+async def test_the_sample_month_has_what_the_first_five_minutes_need(
+    owner: SignedInPerson, shop: Shop, runtime: Runtime, admin: Any
+) -> None:
+    """Yesterday's overpaid payment, its excess still to be refunded, and a webhook that is taken once it is resent."""
+    for _ in range(2):
+        await owner.send("/sandbox/trade", at="")
+    assert await admin.fetchval("SELECT count(*) FROM webhook_endpoint") == 1
+    [loop] = [loop for loop in worker.SANDBOX_LOOPS if loop.name == "trade_sample_days"]
+    deps = runtime.webhook_deps
+    way_out = Egress(deps.guard)
+    sender = Sender(runtime.db, way_out, deps.vault, runtime.clock, Meter())
+    async with way_out.open():
+        for _ in range(3):
+            assert (await loop.round(runtime.deps, runtime.clock)).done == 1
+            await send_due(sender)
+        yesterday = runtime.clock.now_of(shop.business_id).date() - timedelta(days=1)
+        found = await admin.fetch(
+            "SELECT pay_code, reference, refunded_minor, received_minor > expected_minor AS is_over FROM payment"
+            " WHERE reference LIKE 'SAMPLE-%-2' ORDER BY created_at"
+        )
+        assert [(row["is_over"], row["refunded_minor"] > 0) for row in found] == [
+            (True, True), (True, False), (True, False),
+        ]  # fmt: skip
+        overpaid = found[1]
+        assert f"{yesterday:%Y%m%d}" in overpaid["reference"]
+        at = f"/payments/{overpaid['pay_code']}"
+        assert (await owner.send(f"{at}/refund", at=at, what="excess")).status_code == 303
+        rows = await admin.fetch("SELECT id, status, answer, reference FROM webhook_delivery WHERE answer = 5")
+        assert {row["reference"] for row in rows} == {row["reference"] for row in found}
+        assert await admin.fetchval("SELECT count(*) FROM webhook_delivery WHERE status = 'delivered'") > 5
+        [failed] = [row["id"] for row in rows if row["reference"] == overpaid["reference"]]
+        below = f"/webhooks/deliveries/{delivery_id(failed)}"
+        assert "could not write this order" in (await owner.get(below)).text
+        assert (await owner.send(f"{below}/resend", at=below)).status_code == 303
+        await send_due(sender)
+    assert await admin.fetchval("SELECT status FROM webhook_delivery WHERE id = $1", failed) == "delivered"
+
+
+async def test_the_receiver_of_the_sandbox_knows_only_what_was_sent_to_the_business(client: httpx.AsyncClient) -> None:
+    answer = await client.post("/sandbox/receiver/nobody", headers={"webhook-id": "evt_1"}, json={})
+    assert answer.status_code == 404
+
+
+async def test_a_business_with_an_endpoint_keeps_its_own(owner: SignedInPerson, admin: Any) -> None:
+    await owner.send("/webhooks/endpoints", at="/webhooks", url="https://shop.example.com/hook")
+    await owner.send("/sandbox/trade", at="")
+    assert [row["url"] for row in await admin.fetch("SELECT url FROM webhook_endpoint")] == [
+        "https://shop.example.com/hook"
+    ]

@@ -16,9 +16,9 @@ from tidegate.core.clock import Clock, ShiftedClock
 from tidegate.core.ids import Mode
 from tidegate.infra.address import WebUrl
 from tidegate.infra.db import Database
-from tidegate.infra.guard import Guard
 from tidegate.infra.vault import Vault
 from tidegate.merchant import commands as merchants
+from tidegate.runtime import guard_of
 from tidegate.sandbox import clock as sandbox_clock
 from tidegate.sandbox.seed import FILE_NAME, read_file
 from tidegate.settings import Settings, default_base_url
@@ -74,9 +74,7 @@ def running_settings() -> Settings:
 
 
 def webhook_deps_of(settings: Settings, db: Database) -> WebhookDeps:
-    served = _as_served(settings)
-    guard = Guard(served.webhook_mode, served.base_url, own_ports=served.own_ports)
-    return WebhookDeps(db, Vault(_keys_of(settings)), guard)
+    return WebhookDeps(db, Vault(_keys_of(settings)), guard_of(_as_served(settings)))
 
 
 def _as_served(settings: Settings) -> Settings:

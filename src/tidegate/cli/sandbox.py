@@ -8,12 +8,15 @@ import click
 
 from tidegate import settings as settings_module
 from tidegate import worker
+from tidegate.audit.model import OPERATOR
 from tidegate.cli.console import as_json_option, fail, out, print_json, reports_errors
+from tidegate.cli.merchant_webhooks import running_settings, webhook_deps_of
 from tidegate.cli.operator import with_payment_deps
 from tidegate.core.clock import Clock, ShiftedClock
 from tidegate.merchant import commands as merchants
 from tidegate.rail.deps import PaymentDeps
 from tidegate.sandbox import clock as sandbox_clock
+from tidegate.sandbox import receiver
 from tidegate.sandbox.seed import FILE_NAME, read_file
 from tidegate.sandbox.trade import DAYS, DAYS_MAX, Trade, TradeResult
 
@@ -43,6 +46,11 @@ def trade(business_id: str | None, days: int, as_json: bool) -> None:
             fail("Only a sandbox has a clock that can be moved, and this is live.")
         await sandbox_clock.catch_up(deps.db, clock)
         business = await merchants.get(deps.db, chosen)
+        async with deps.db.transaction() as tx:
+            await receiver.place(
+                tx, webhook_deps_of(settings, deps.db).vault, chosen, running_settings().base_url, by=OPERATOR,
+                now=clock.now_of(chosen),
+            )  # fmt: skip
         return await Trade(deps, clock, business, partial(worker.settle, deps, clock)).run(days)
 
     result = with_payment_deps(run)

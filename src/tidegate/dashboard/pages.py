@@ -93,7 +93,7 @@ class Dashboard:
         ]
         if isinstance(clock, ShiftedClock):
             self.table += SandboxPages(self.shell, self.sign_in_pages, clock).routes()
-            self.table += TimePages(self.shell, clock).routes()
+            self.table += TimePages(self.shell, clock, deps.vault).routes()
 
     def routes(self) -> list[Route]:
         return [

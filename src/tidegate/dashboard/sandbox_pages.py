@@ -9,8 +9,9 @@ from tidegate.core.errors import Conflict
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.db import Tx
 from tidegate.infra.page.response import Html
+from tidegate.infra.vault import Vault
 from tidegate.member.permission import Permission
-from tidegate.sandbox import store
+from tidegate.sandbox import receiver, store
 from tidegate.sandbox.trade import DAYS
 from tidegate.sandbox.wire import AHEAD_MAX
 
@@ -21,6 +22,7 @@ NOTHING_DUE = "nothing is due: no payment, transfer, refund, webhook or approval
 class TimePages:
     shell: DashboardShell
     clock: ShiftedClock
+    vault: Vault
 
     async def go_to_next(self, visitor: DashboardVisitor) -> Html:
         async with self.shell.db.transaction() as tx:
@@ -36,6 +38,9 @@ class TimePages:
         """The worker trades day after day; Home shows how far it is."""
 
         async def act(tx: Tx) -> str:
+            await receiver.place(
+                tx, self.vault, visitor.business.id, self.shell.site.base_url, by=visitor.by, now=visitor.now
+            )
             await store.request_trade(tx, visitor.business.id, days=DAYS)
             return ""
 

@@ -68,17 +68,23 @@ class Egress:
         self._problem_in = lru_cache(JUDGED_MAX)(guard.problem_in)
         self._trust = trust or _usual_trust()
         self._session: aiohttp.ClientSession | None = None
+        # For addresses of this service alone: their connections are never those of a stranger's address.
+        self._own_session: aiohttp.ClientSession | None = None
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
+        guarded = {"resolver": _GuardedResolver(self._guard), "socket_factory": self._open_socket}
+        async with self._new_session(**guarded) as self._session, self._new_session() as self._own_session:
+            yield
+
+    def _new_session(self, **guarded: Any) -> aiohttp.ClientSession:
         connector = aiohttp.TCPConnector(
-            resolver=_GuardedResolver(self._guard),
-            socket_factory=self._open_socket,
             ssl=self._trust,
             limit=0,  # The sender decides how many requests run at once.
             keepalive_timeout=KEEP_ALIVE_S,
+            **guarded,
         )
-        async with aiohttp.ClientSession(
+        return aiohttp.ClientSession(
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
             headers=_HEADERS,
@@ -89,8 +95,7 @@ class Egress:
             max_line_size=HEADER_BYTES_MAX,
             max_field_size=HEADER_BYTES_MAX,
             max_headers=HEADERS_MAX,
-        ) as self._session:
-            yield
+        )
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> WebhookResponse:
         """Never raises for what the other side does."""
@@ -108,10 +113,9 @@ class Egress:
         )
 
     async def _exchange(self, url: str, body: bytes, headers: Mapping[str, str], received: _Received) -> None:
-        assert self._session is not None
-        async with self._session.post(
-            URL(url, encoded=True), data=body, headers=headers, allow_redirects=False
-        ) as response:
+        session = self._own_session if self._guard.is_own_receiver(url) else self._session
+        assert session is not None
+        async with session.post(URL(url, encoded=True), data=body, headers=headers, allow_redirects=False) as response:
             received.status = response.status
             received.retry_after = response.headers.get("Retry-After")
             received.headers = _kept(response.headers)

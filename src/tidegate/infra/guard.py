@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -37,16 +38,24 @@ class Guard:
     """
 
     def __init__(
-        self, mode: Mode, own_url: str, lookup: Lookup | None = None, *, own_ports: Iterable[int] = ()
-    ) -> None:
-        """`own_ports` are those that this service listens on, besides that of its URL."""
+        self, mode: Mode, own_url: str, lookup: Lookup | None = None, *, own_ports: Iterable[int] = (),
+        own_receiver: str | None = None,
+    ) -> None:  # fmt: skip
+        """`own_ports` are those that this service listens on, besides that of its URL. `own_receiver` is the path of
+        the only addresses of its own that may be called, with a name below it."""
         self._is_live = mode is Mode.LIVE
         self._own = WebUrl(own_url)
         self._own_ports = frozenset({*own_ports, self._own.port})
         self._lookup = lookup or SystemLookup()
+        self._receiver = re.compile(rf"{re.escape(own_url + own_receiver)}/[0-9a-z]{{1,40}}") if own_receiver else None
+
+    def is_own_receiver(self, url: str) -> bool:
+        return self._receiver is not None and self._receiver.fullmatch(url) is not None
 
     def problem_in(self, url: WebUrl) -> str | None:
         """Checks the text only."""
+        if self.is_own_receiver(url):
+            return None
         if "#" in url:
             return "must not have a fragment (#…); servers never receive it"
         if is_spelled_as_number(url.host):
@@ -61,7 +70,7 @@ class Guard:
     async def problem_at(self, url: WebUrl) -> str | None:
         """Also resolves the name. A name that does not resolve is allowed: it may be set up later."""
         problem = self.problem_in(url)
-        if problem or ip_in(url.host):
+        if problem or ip_in(url.host) or self.is_own_receiver(url):
             return problem
         try:
             async with asyncio.timeout(LOOKUP_WHEN_SAVING_S):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import StaleChange, Tx, naming
@@ -122,6 +123,24 @@ async def count_receivers(tx: Tx, business_id: str) -> tuple[int, int]:
     )
     assert row is not None
     return row["enabled"], row["failing"]
+
+
+class SentEvent(NamedTuple):
+    reference: str
+    # By hand or by a replay, after its own tries.
+    is_resent: bool
+
+
+async def find_sent_event(tx: Tx, business_id: str, event_id: str) -> SentEvent | None:
+    """What was sent to an endpoint of the business. The schedule of one that is sent again begins anew."""
+    row = await tx.fetchrow(
+        """
+        SELECT coalesce(max(reference), '') AS reference, bool_or(attempts > failures) AS is_resent
+          FROM webhook_delivery WHERE business_id = $1 AND event_id = $2
+        """,
+        business_id, event_id,
+    )  # fmt: skip
+    return SentEvent(row["reference"], row["is_resent"]) if row and row["is_resent"] is not None else None
 
 
 async def find_last_settled(tx: Tx, payment: Payment) -> tuple[str, Money] | None:

@@ -36,7 +36,7 @@ from tidegate.rail.sandbox.model import Behaviour
 from tidegate.rail.state import Party
 from tidegate.refund import commands as refunds
 from tidegate.refund.model import RefundRequest
-from tidegate.sandbox import store
+from tidegate.sandbox import sample, store
 from tidegate.sandbox.simulator import Simulator
 from tidegate.sandbox.wire import AHEAD_MAX
 
@@ -53,6 +53,10 @@ _PAYERS = (
 )  # fmt: skip
 # In major units of the first currency; another's are a tenth of them.
 _PRICES = (1_500, 2_500, 4_000, 7_500, 12_000, 18_500, 32_000, 60_000)
+# Of a hundred transfers, the number from which too much is sent.
+_PAYS_MUCH = 92
+# So that the excess of yesterday is still there to be refunded.
+_EXCESS_KEPT = timedelta(days=2)
 _REASONS = ("Out of stock", "Returned in the shop", "Ordered twice")
 
 # Until the work that follows is done, by this process or a worker.
@@ -137,15 +141,17 @@ class Trade:
             await self._until(opening + timedelta(minutes=number * _MINUTES_OPEN // count + _draw(opening, number, 9)))
             kind, pay_code = await self._sale(opening, number)
             result.counts[kind] += 1
-            if kind in ("paid", "overpaid"):
+            if kind in ("paid", "overpaid") and number != sample.OVERPAID:
                 paid.append(pay_code)
         for pay_code in paid[:: 1 + len(paid) // 2][:1] if opening.day % 4 == 0 else []:
-            await self._refund(pay_code, opening, result)
+            await self._refund(pay_code, _REASONS[_draw(opening, "reason", len(_REASONS))], result)
+        overpaid = sample.reference_of(opening - _EXCESS_KEPT, sample.OVERPAID)
+        await self._refund(overpaid, "You paid more than the price", result)
 
     async def _sale(self, day: datetime, number: int) -> tuple[str, str]:
         order = _order(day, number)
         made = await payments.create(PaymentBatching(self.deps.db).insert, self.business, order, now=self._now)
-        chance = _draw(day, number, "what", 100)
+        chance = _draw(day, number, "what", 100) if number != sample.OVERPAID else _PAYS_MUCH
         if chance < 12:
             return "abandoned", made.pay_code
         act = {Method.CARD: self._by_card, Method.BANK_TRANSFER: self._by_transfer}.get(
@@ -165,7 +171,7 @@ class Trade:
 
     async def _by_transfer(self, pay_code: str, order: PaymentOrder, chance: int) -> str:
         await self._charge(pay_code, order, {})
-        short, much = chance < 20, chance >= 92
+        short, much = chance < 20, chance >= _PAYS_MUCH
         hundredths = 80 if short else 125 if much else 100
         snapshot = await pay.view(self.deps.db, self.business.id, pay_code)
         amount = Money(snapshot.payment.expected.minor * hundredths // 100, order.asked.currency)
@@ -196,30 +202,30 @@ class Trade:
         payer = Payer(self.deps, self.business.id, pay_code, "", now)
         await pay.charge(payer, snapshot, method, chosen, details)
 
-    async def _refund(self, pay_code: str, day: datetime, result: TradeResult) -> None:
-        reason = _REASONS[_draw(day, "reason", len(_REASONS))]
-        request = RefundRequest(reference=pay_code, reason=reason)
+    async def _refund(self, reference: str, reason: str, result: TradeResult) -> None:
+        request = RefundRequest(reference=reference, reason=reason)
         try:
             async with self.deps.db.transaction() as tx:
                 await refunds.begin(tx, self.business.id, request, by=OURSELVES, now=self._now)
         except Refusal:
-            return  # Its money has not arrived: there is nothing to refund.
+            return  # There is none, or its money has not arrived: nothing is to be refunded.
         result.counts["refunded"] += 1
 
 
 def _order(day: datetime, number: int) -> PaymentOrder:
     home = next(iter(CHECKOUT_OFFERS))
     abroad = next(currency for currency in CHECKOUT_OFFERS if Method.MOBILE_MONEY in currency.spec.methods)
-    is_abroad = _draw(day, number, "where", 6) == 0
+    is_overpaid = number == sample.OVERPAID
+    is_abroad = _draw(day, number, "where", 6) == 0 and not is_overpaid
     currency = abroad if is_abroad else home
     major = _PRICES[_draw(day, number, "price", len(_PRICES))] // (10 if is_abroad else 1)
     name = _PAYERS[_draw(day, number, "who", len(_PAYERS))]
     return PaymentOrder(
-        reference=f"SAMPLE-{day:%Y%m%d}-{number + 1}",
+        reference=sample.reference_of(day, number),
         asked=Money.of_major(major, currency),
         fee_bearer=FeeBearer.BUSINESS,
         methods=currency.spec.methods,
-        default_method=_method(currency, _draw(day, number, "how", 10)),
+        default_method=Method.BANK_TRANSFER if is_overpaid else _method(currency, _draw(day, number, "how", 10)),
         customer=Customer(name, f"{name.lower().replace(' ', '.')}@example.com", None),
         redirect_url=None,
         success_message=None,
