@@ -135,7 +135,7 @@ API_WORDS = [
     (
         "/links/new",
         {"name": "A", "kind": "reusable", "currency": "NGN", "amountMin": "9", "amountMax": "2"},
-        "The greatest amount must not be less than the least amount.",
+        "The greatest amount must be at least 9, which is the least amount.",
     ),
     (
         "/links/new",

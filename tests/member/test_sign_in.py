@@ -6,6 +6,7 @@ import re
 from datetime import timedelta
 from typing import Any
 
+import asyncpg
 import httpx
 import pyotp
 import pytest
@@ -14,6 +15,7 @@ from build import Shop
 from dashboard.people import TOKEN, People, SignedInPerson
 from tidegate.member import sandbox_people
 from tidegate.member.permission import Role
+from waiting import until
 
 GOOD = "seven green lanterns over Yaba"
 
@@ -25,10 +27,16 @@ async def form(client: httpx.AsyncClient, path: str, **fields: str) -> httpx.Res
 
 
 async def mailed_link(admin: Any, kind: str) -> str:
-    """The newest link of this kind in the outbox."""
-    texts = await admin.fetch("SELECT text_body FROM mail ORDER BY id DESC")
-    found = [link for row in texts for link in re.findall(rf"/dashboard/{kind}/[\w-]+", row["text_body"] or "")]
-    return str(found[0])
+    """The newest link of this kind in the outbox, once there is one."""
+    found: list[str] = []
+
+    async def is_there() -> bool:
+        texts = await admin.fetch("SELECT text_body FROM mail ORDER BY id DESC")
+        found[:] = [link for row in texts for link in re.findall(rf"/dashboard/{kind}/[\w-]+", row["text_body"] or "")]
+        return bool(found)
+
+    await until(is_there)
+    return found[0]
 
 
 async def joined(people: People, owner: SignedInPerson, role: str = "viewer") -> tuple[httpx.AsyncClient, str]:
@@ -74,6 +82,32 @@ async def test_a_known_and_an_unknown_address_look_the_same(people: People, owne
         texts.append([re.sub(TOKEN.pattern, "", page.text).replace(address, "") for page in (wrong, forgot)])
         texts[-1] = [re.sub(r'nonce="[^"]+"', "", text) for text in texts[-1]]
     assert texts[0] == texts[1]
+    await mailed_link(people.admin, "reset")
+
+
+async def test_what_only_a_known_address_has_to_write_is_written_after_the_answer(
+    people: People, owner: SignedInPerson, database_url: str
+) -> None:
+    """Otherwise the time of the answer would tell."""
+    _, email = await joined(people, owner)
+    other = await asyncpg.connect(database_url)
+    async with other.transaction():
+        await other.execute("LOCK TABLE one_time_link IN ACCESS EXCLUSIVE MODE")
+        assert (await form(people.browser(), "/dashboard/forgot", email=email)).status_code == 200
+    await other.close()
+    assert await mailed_link(people.admin, "reset")
+
+
+async def test_an_invitation_says_all_that_is_wrong_at_once(people: People, owner: SignedInPerson) -> None:
+    await owner.send("/team/invitations", at="/team", email="g@new.example", role="viewer")
+    answer = await form(people.browser(), await mailed_link(people.admin, "invitation"), name="", password="short")
+    assert (answer.status_code, 'id="w-name"' in answer.text, 'id="w-password"' in answer.text) == (422, True, True)
+
+
+@pytest.mark.parametrize("email", ["x@y", "ada@localhost", "ada@example..com", "ada", "a b@example.com"])
+async def test_an_address_without_a_whole_domain_is_not_invited(owner: SignedInPerson, email: str) -> None:
+    answer = await owner.send("/team/invitations", at="/team", email=email, role="viewer")
+    assert (answer.status_code, "Enter an e-mail address" in answer.text) == (422, True)
 
 
 async def test_the_id_of_a_session_before_signing_in_is_worth_nothing(people: People, owner: SignedInPerson) -> None:
@@ -115,8 +149,9 @@ async def test_a_new_password_by_mail_works_once_and_ends_all_sessions(people: P
 async def test_a_late_link_is_refused(people: People, owner: SignedInPerson) -> None:
     _, email = await joined(people, owner)
     await form(people.browser(), "/dashboard/forgot", email=email)
+    link = await mailed_link(people.admin, "reset")
     await people.admin.execute("UPDATE one_time_link SET expires_at = now()")
-    assert (await people.browser().get(await mailed_link(people.admin, "reset"))).status_code == 404
+    assert (await people.browser().get(link)).status_code == 404
 
 
 async def enrolled(people: People, owner: SignedInPerson) -> tuple[httpx.AsyncClient, str, str, list[str], str]:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, expect
+from playwright.async_api import Browser, Page, expect
 
 from browser import chromium, open_context
 from build import Shop
@@ -76,10 +76,8 @@ async def test_a_payer_goes_from_the_link_to_the_checkout(
     await context.close()
 
 
-@pytest.mark.parametrize("has_script", [True, False])
-async def test_a_merchant_makes_a_link_in_two_steps_and_goes_back_between(
-    browser: Browser, owner: SignedInPerson, base_url: str, has_script: bool
-) -> None:
+async def first_step(browser: Browser, owner: SignedInPerson, base_url: str, *, has_script: bool) -> Page:
+    """Of a new link, filled in."""
     context = await open_context(browser, base_url=base_url, java_script_enabled=has_script)
     session = owner.client.cookies["tidegate-session"]
     await context.add_cookies([{"name": "tidegate-session", "value": session, "url": base_url}])
@@ -89,6 +87,14 @@ async def test_a_merchant_makes_a_link_in_two_steps_and_goes_back_between(
     await page.get_by_label("What is paid for").fill("Workshop ticket")
     await page.get_by_label("Once, by one customer").check()
     await page.get_by_label("Amount whole").fill("2500")
+    return page
+
+
+@pytest.mark.parametrize("has_script", [True, False])
+async def test_a_merchant_makes_a_link_in_two_steps_and_goes_back_between(
+    browser: Browser, owner: SignedInPerson, base_url: str, has_script: bool
+) -> None:
+    page = await first_step(browser, owner, base_url, has_script=has_script)
     await page.get_by_role("button", name="Next", exact=True).click()
     await page.get_by_label("Card").check()
     await page.get_by_label("A note").select_option("required")
@@ -109,22 +115,14 @@ async def test_a_merchant_makes_a_link_in_two_steps_and_goes_back_between(
     terms = page.get_by_label("Terms")
     for words in ("3,000.00", "Once", "Card", "T-shirt size (required)"):
         await expect(terms.get_by_text(words).first).to_be_visible()
-    await context.close()
+    await page.context.close()
 
 
 @pytest.mark.parametrize("has_script", [True, False])
 async def test_back_of_the_browser_shows_the_first_step_as_it_was_filled_in(
     browser: Browser, owner: SignedInPerson, base_url: str, has_script: bool
 ) -> None:
-    context = await open_context(browser, base_url=base_url, java_script_enabled=has_script)
-    session = owner.client.cookies["tidegate-session"]
-    await context.add_cookies([{"name": "tidegate-session", "value": session, "url": base_url}])
-    page = await context.new_page()
-    await page.goto(owner.path("/links"))
-    await page.get_by_role("link", name="New payment link").click()
-    await page.get_by_label("What is paid for").fill("Workshop ticket")
-    await page.get_by_label("Once, by one customer").check()
-    await page.get_by_label("Amount whole").fill("2500")
+    page = await first_step(browser, owner, base_url, has_script=has_script)
     await page.get_by_label("Currency").select_option("KES")
     await page.get_by_role("button", name="Next", exact=True).click()
     await expect(page.get_by_text("Step 2 of 2")).to_be_visible()
@@ -134,4 +132,4 @@ async def test_back_of_the_browser_shows_the_first_step_as_it_was_filled_in(
     assert await page.get_by_label("Once, by one customer").is_checked()
     assert await page.get_by_label("Amount whole").input_value() == "2500"
     assert await page.get_by_label("Currency").input_value() == "KES"
-    await context.close()
+    await page.context.close()

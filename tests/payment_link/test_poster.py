@@ -85,4 +85,5 @@ async def test_a_poster_in_a_language_that_is_none_is_refused(
     shop: Shop, payer_client: httpx.AsyncClient, language: str
 ) -> None:
     answer = await payer_client.get(f"{path_in(await make(shop))}/poster.pdf?lang={language}")
-    assert (answer.status_code, answer.headers["content-type"]) == (422, "text/html; charset=utf-8")
+    assert (answer.status_code, answer.headers["content-type"]) == (422, "text/plain; charset=utf-8")
+    assert "Let `lang` be one of en, " in answer.text

@@ -16,8 +16,6 @@ from tidegate.infra.vault import Vault
 from tidegate.merchant.field import name_in
 
 BYTES_MAX = 5 * 1024 * 1024
-# Of a form with one, with room for its other fields.
-UPLOAD_BYTES_MAX = BYTES_MAX + 64 * 1024
 PER_ACCOUNT_MAX = 20
 NAME_CHARS_MAX = 100
 # By their first bytes, whatever a browser says they are.

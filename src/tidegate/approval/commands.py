@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from tidegate.approval import store
-from tidegate.approval.four_eyes import NO_APPROVAL, refuse_approval, refuse_decided, undecided
+from tidegate.approval.four_eyes import NO_APPROVAL, When, in_utc, refuse_approval, refuse_decided, undecided
 from tidegate.approval.model import (
     LASTS,
     ApprovalRequest,
@@ -97,9 +97,11 @@ async def _begin(tx: Tx, asked: RefundAsked, *, by: Actor, now: datetime) -> str
     return view.refund.reference
 
 
-async def approve(tx: Tx, business_id: str, approval_id: int, *, person_id: str, by: Actor, now: datetime) -> str:
+async def approve(
+    tx: Tx, business_id: str, approval_id: int, *, person_id: str, by: Actor, now: datetime, when: When = in_utc
+) -> str:
     """Runs once. Void once the payment or inflow has changed. The reference of the refund."""
-    found = await undecided(tx, business_id, approval_id, DASHBOARD)
+    found = await undecided(tx, business_id, approval_id, DASHBOARD, when=when)
     asked = await _approvable(tx, found, person_id=person_id, now=now)
     reference = await _begin(tx, asked, by=by, now=now)
     await store.decide(tx, found, status="approved", by=person_id, outcome=reference, now=now)
@@ -120,15 +122,21 @@ async def _approvable(tx: Tx, found: ApprovalRequest, *, person_id: str, now: da
     return RefundAsked(subject, subject.version, found.amount, found.refund.reason, found.refund.note)
 
 
-async def refuse_to_approve(tx: Tx, business_id: str, approval_id: int, *, person_id: str, now: datetime) -> None:
+async def refuse_to_approve(
+    tx: Tx, business_id: str, approval_id: int, *, person_id: str, now: datetime, when: When = in_utc
+) -> None:
     """What `approve` would be refused with as it is now. Locks nothing."""
-    await _approvable(tx, await get(tx, business_id, approval_id), person_id=person_id, now=now)
+    found = await get(tx, business_id, approval_id)
+    refuse_decided(found, when)
+    await _approvable(tx, found, person_id=person_id, now=now)
 
 
-async def refuse_to_decline(tx: Tx, business_id: str, approval_id: int, *, role: Role, person_id: str) -> None:
+async def refuse_to_decline(
+    tx: Tx, business_id: str, approval_id: int, *, role: Role, person_id: str, when: When = in_utc
+) -> None:
     """What `decline` would be refused with as it is now. Locks nothing."""
     found = await get(tx, business_id, approval_id)
-    refuse_decided(found)
+    refuse_decided(found, when)
     _refuse_stranger(found, role=role, person_id=person_id)
 
 
@@ -146,10 +154,11 @@ def _refuse_stranger(found: ApprovalRequest, *, role: Role, person_id: str) -> N
 
 
 async def decline(
-    tx: Tx, business_id: str, approval_id: int, *, role: Role, person_id: str, by: Actor, now: datetime
-) -> None:
+    tx: Tx, business_id: str, approval_id: int, *, role: Role, person_id: str, by: Actor, now: datetime,
+    when: When = in_utc,
+) -> None:  # fmt: skip
     """By the person who asked, or by one who could approve it."""
-    found = await undecided(tx, business_id, approval_id, DASHBOARD)
+    found = await undecided(tx, business_id, approval_id, DASHBOARD, when=when)
     _refuse_stranger(found, role=role, person_id=person_id)
     await store.decide(tx, found, status="declined", by=person_id, outcome=None, now=now)
     action = "refund.taken_back" if found.asked_by == person_id else "refund.declined"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 
 from tidegate.approval import store
@@ -10,28 +11,35 @@ from tidegate.core.errors import AccessDenied, Conflict, NotFound
 from tidegate.infra.db import Tx
 from tidegate.member.realm import Realm
 
+When = Callable[[datetime], str]
 NO_APPROVAL = "nothing with this number waits for approval"
 
 
-async def undecided(tx: Tx, business_id: str, approval_id: int, realm: Realm) -> ApprovalRequest:
-    """Locked. Of two who decide at once, the second reads who was first."""
+def in_utc(moment: datetime) -> str:
+    return f"{moment:%-d %b %Y, %H:%M} UTC"
+
+
+async def undecided(
+    tx: Tx, business_id: str, approval_id: int, realm: Realm, *, when: When = in_utc
+) -> ApprovalRequest:
+    """Locked. Of two who decide at once, the second reads who was first. `when` words a moment."""
     try:
         found = await store.lock(tx, business_id, approval_id, realm)
     except store.BeingDecided:
         raise Conflict("another person decides on this at this moment; look again to see how") from None
     if found is None:
         raise NotFound(NO_APPROVAL)
-    refuse_decided(found)
+    refuse_decided(found, when)
     return found
 
 
-def refuse_decided(found: ApprovalRequest) -> None:
+def refuse_decided(found: ApprovalRequest, when: When = in_utc) -> None:
     if found.status != "open":
-        raise Conflict(decided_words(found))
+        raise Conflict(decided_words(found, when))
 
 
-def decided_words(found: ApprovalRequest) -> str:
-    at = f"{found.decided_at:%-d %b %Y, %H:%M} UTC"
+def decided_words(found: ApprovalRequest, when: When = in_utc) -> str:
+    at = when(found.decided_at) if found.decided_at else ""
     if found.decided_by_name is None:
         return f"this is void since {at}: what it is about has changed, or nobody decided in time"
     if found.is_taken_back:
@@ -48,9 +56,9 @@ async def open_request(
     return found
 
 
-def refuse_approval(found: ApprovalRequest, *, by: str, now: datetime) -> None:
+def refuse_approval(found: ApprovalRequest, *, by: str, now: datetime, when: When = in_utc) -> None:
     """Where it was decided or has lapsed, or is this person's own."""
-    refuse_decided(found)
+    refuse_decided(found, when)
     if not found.is_open(now):
         raise Conflict("this was asked for more than three days ago; ask anew")
     if found.asked_by == by:

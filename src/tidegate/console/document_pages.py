@@ -9,6 +9,7 @@ from tidegate.console.accounts import AccountPages, reason_in
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import Conflict, Invalid, NotFound, Problem
 from tidegate.dashboard.paging import number_in
+from tidegate.dashboard.signed_in import Upload
 from tidegate.infra.page.response import File, Html
 from tidegate.staff.permission import StaffPermission
 
@@ -64,7 +65,7 @@ class DocumentPages:
                 "addDocument",
                 StaffPermission.PROPOSE,
                 self.add,
-                upload_bytes_max=document.UPLOAD_BYTES_MAX,
+                upload=Upload("file", document.BYTES_MAX),
                 refused=self.accounts.page,
             ),
             ConsoleRoute("POST", f"{at}/{{document}}", "openDocument", StaffPermission.DOCUMENT, self.open),

@@ -21,6 +21,7 @@ from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, Problem, Refusal
 from tidegate.core.ids import PLATFORM_BUSINESS_ID
 from tidegate.core.money import Currency
+from tidegate.dashboard.signed_in import Upload
 from tidegate.infra.http.query import Moment
 from tidegate.infra.page.response import Html
 from tidegate.rail.bankfiles.ecb import FILE_BYTES_MAX
@@ -33,7 +34,6 @@ from tidegate.staff_approval.arguments import ImportArguments, RateArguments, pe
 
 PAGE = 100
 # With room for the other fields.
-RATE_FILE_BYTES_MAX = FILE_BYTES_MAX + 64 * 1024
 SOURCE_CHARS_MAX = 40
 RATE_CHARS_MAX = 30
 # A rate that is further off than this from the last one is typed twice.
@@ -109,7 +109,7 @@ class RatePages:
                 "proposeRates",
                 StaffPermission.PROPOSE,
                 self.import_rates,
-                upload_bytes_max=RATE_FILE_BYTES_MAX,
+                upload=Upload("file", FILE_BYTES_MAX),
                 refused=self._rates,
             ),
         ]

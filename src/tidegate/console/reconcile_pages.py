@@ -13,6 +13,7 @@ from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import Invalid, NotFound, Problem, Refusal
 from tidegate.dashboard.list_filter import days_in
 from tidegate.dashboard.paging import number_in
+from tidegate.dashboard.signed_in import Upload
 from tidegate.infra.page.response import Html
 from tidegate.rail.deps import PaymentDeps
 from tidegate.reconcile import commands, explanation_store, kept_comparison, report, statement
@@ -24,7 +25,7 @@ from tidegate.staff import store as staff_store
 from tidegate.staff.permission import StaffPermission
 from tidegate.staff_approval import subject_store
 
-UPLOAD_BYTES_MAX = 10 * 1024 * 1024
+FILE_BYTES_MAX = 10 * 1024 * 1024
 SLACK = "1d"
 # A form has few fields; the others are explained after these.
 EXPLAINED_AT_ONCE = 40
@@ -101,7 +102,7 @@ class ReconcilePages:
             ConsoleRoute("GET", "/reconcile", "showReconcile", StaffPermission.CHECK, self.show),
             ConsoleRoute(
                 "POST", "/reconcile", "reconcile", StaffPermission.CHECK, self.compare,
-                upload_bytes_max=UPLOAD_BYTES_MAX, refused=self._page,
+                upload=Upload("file", FILE_BYTES_MAX), refused=self._page,
             ),
             ConsoleRoute("POST", "/reconcile/explain", "explainBreaks", StaffPermission.ASK, self.explain),
         ]  # fmt: skip

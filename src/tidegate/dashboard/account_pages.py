@@ -16,6 +16,7 @@ from tidegate.dashboard import account_store
 from tidegate.dashboard.inflow_pages import VERDICT_WORDS, marked, state_words
 from tidegate.dashboard.paging import number_in
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
+from tidegate.dashboard.signed_in import Upload
 from tidegate.infra.db import Tx
 from tidegate.infra.http.form import Form
 from tidegate.infra.http.read import read
@@ -159,7 +160,7 @@ class AccountRequestPages:
                 "addOwnDocument",
                 ask,
                 self.add_document,
-                upload_bytes_max=document.UPLOAD_BYTES_MAX,
+                upload=Upload("file", document.BYTES_MAX),
                 refused=self._page,
             ),
         ]

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from tidegate.core.errors import Invalid, Problem
 from tidegate.dashboard import audit_store
 from tidegate.dashboard.audit_store import AuditFilter, NamedPerson
-from tidegate.dashboard.audit_words import ACTIONS, GROUPS, AuditLine, line_of, people_in
+from tidegate.dashboard.audit_words import ACTIONS, GROUPS, AuditLine, in_zone, line_of, people_in
 from tidegate.dashboard.list_filter import CHOOSE, checked_period
 from tidegate.dashboard.paging import number_in
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
@@ -44,7 +44,8 @@ class AuditPages:
         older = urlencode({**kept, "before": lines[PAGE - 1].row.id}) if len(lines) > PAGE else None
         return self.shell.page(
             visitor, "audit.html", title="Audit log", section="Audit log", wrong=wrong, status=422 if wrong else 200,
-            lines=lines[:PAGE], older=older, is_own=_own(visitor) is not None, is_first="before" not in query,
+            lines=[in_zone(line, visitor.times) for line in lines[:PAGE]], older=older,
+            is_own=_own(visitor) is not None, is_first="before" not in query,
             people=[*team, *OTHERS.items()], groups=[(name, words) for name, (words, _) in GROUPS.items()],
             asked=query, kept=urlencode(kept),
         )  # fmt: skip

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import msgspec
 
 from tidegate.core import ids
 from tidegate.dashboard.audit_store import AuditLogRow
+from tidegate.dashboard.format import Times
 from tidegate.member.permission import Permission
+
+# As details have it.
+_MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?(?:Z|\+00:00)")
 
 
 class ActionWords(NamedTuple):
@@ -208,6 +213,12 @@ def _thing(row: AuditLogRow, people: Mapping[str, str]) -> str:
     if row.action == "webhook.replayed" and row.subject == "all":
         return "all endpoints"
     return people.get(f"person/{row.subject}") or row.thing or row.subject
+
+
+def in_zone(line: AuditLine, times: Times) -> AuditLine:
+    """With the moments of its changes in the business's zone, as the other times of its page."""
+    changes = [_MOMENT.sub(lambda at: times.long(datetime.fromisoformat(at[0])), one) for one in line.changes]
+    return replace(line, changes=changes)
 
 
 def changes_of(details: str, people: Mapping[str, str], *, left_out: frozenset[str] = _NOT_SHOWN) -> list[str]:

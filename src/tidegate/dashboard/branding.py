@@ -20,18 +20,16 @@ from tidegate.core.method import MethodNames
 from tidegate.dashboard import brand_preview
 from tidegate.dashboard.brand_preview import PreviewState
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
-from tidegate.dashboard.signed_in import size_words
+from tidegate.dashboard.signed_in import Upload
 from tidegate.infra.http.cookie import NOTHING_SET
 from tidegate.infra.page.response import Html
 from tidegate.member.permission import Permission
 from tidegate.merchant import store as merchants
-from tidegate.merchant.field import name_in
+from tidegate.merchant.field import is_email, name_in
 from tidegate.merchant.logo import BYTES_MAX, Logo, logo_from
 from tidegate.merchant.model import Brand, Support
 
 NAME_CHARS_MAX = 100
-# The file, the other fields, and what multipart puts around them.
-UPLOAD_BYTES_MAX = BYTES_MAX + 16 * 1024
 # Widths as in the frame's class.
 VIEWS = {"phone": "Phone", "desk": "Desk", "phone-dark": "Phone, dark", "desk-dark": "Desk, dark"}
 STATES = {
@@ -43,7 +41,6 @@ STATES = {
 _FIELDS = ("name", "accent", "support_email", "support_phone")
 _COLOUR = re.compile(r"#[0-9a-f]{6}")
 _PHONE = re.compile(r"\+[1-9][0-9]{4,14}")
-_EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,190}")
 
 
 @dataclass(frozen=True)
@@ -77,9 +74,8 @@ class BrandingPages:
         )  # fmt: skip
         return msgspec.structs.replace(drawn, frames_own_pages=True)
 
-    async def _refused(self, visitor: DashboardVisitor, _: Refusal) -> Html:
+    async def _refused(self, visitor: DashboardVisitor, wrong: Refusal) -> Html:
         """Too large: nothing of the form was read."""
-        wrong = Invalid(Problem("logo", f"The logo is too large. Choose one of at most {size_words(BYTES_MAX)}."))
         return self._page(visitor, saved(visitor), is_tried=False, wrong=wrong)
 
     async def preview(self, visitor: DashboardVisitor) -> Html:
@@ -144,7 +140,7 @@ class BrandingPages:
                 "changeBranding",
                 brand,
                 self.change,
-                upload_bytes_max=UPLOAD_BYTES_MAX,
+                upload=Upload("logo", BYTES_MAX),
                 refused=self._refused,
             ),
         ]
@@ -175,7 +171,7 @@ def brand_in(form: Mapping[str, str]) -> dict[str, str]:
         problems += wrong.problems
     if not _COLOUR.fullmatch(accent):
         problems.append(Problem("accent", "Enter a colour such as #0f7b6c."))
-    if email and not _EMAIL.fullmatch(email):
+    if email and not is_email(email):
         problems.append(Problem("support_email", "Enter an e-mail address, or leave it empty."))
     if phone and not _PHONE.fullmatch(phone):
         problems.append(Problem("support_phone", "Enter a number such as +2348012345678, or leave it empty."))

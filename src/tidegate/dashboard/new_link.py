@@ -32,7 +32,8 @@ SECOND_STEP = (
     "endsAt", "successMessage", "redirectUrl",
 )  # fmt: skip
 _TEXTS = ("name", "currency", "askPhoneNumber", "askNote", "noteLabel", "endsAt", "successMessage", "redirectUrl")
-_NUMBERS = ("amount", "amountMin", "amountMax", "paymentsMax")
+_AMOUNTS = ("amount", "amountMin", "amountMax")
+_NUMBERS = (*_AMOUNTS, "paymentsMax")
 # Less than an address may have: the rest of it is ours.
 _ADDRESS_BYTES_MAX = 7_000
 # What is typed into the form, by name. Empty fields are left out.
@@ -81,7 +82,7 @@ class NewLinkPages:
                 now=visitor.now,
             )  # fmt: skip
         except Invalid as wrong:
-            raise Invalid(*map(_named_as_here, wrong.problems)) from None
+            raise Invalid(*(_as_here(problem, value) for problem in wrong.problems)) from None
 
     def _first(self, visitor: DashboardVisitor, draft: LinkDraft, wrong: Invalid | None = None) -> Html:
         return self._page(
@@ -149,5 +150,12 @@ def _of_first_step(wrong: Invalid) -> Invalid | None:
     return Invalid(*found) if found else None
 
 
-def _named_as_here(problem: Problem) -> Problem:
-    return replace(problem, field=problem.field.partition("[")[0])
+def _as_here(problem: Problem, value: Mapping[str, Any]) -> Problem:
+    """By the name of its field here; of an amount, with what is accepted."""
+    field = problem.field.partition("[")[0]
+    given, currency = value.get(field), next((one for one in CHECKOUT_OFFERS if one == value["currency"]), None)
+    most = CHECKOUT_OFFERS[currency].max_major if currency else None
+    if field in _AMOUNTS and not (isinstance(given, int) and 1 <= given <= (most or given)):
+        limits = f"from 1 to {most:,} {currency}" if most else "of at least 1"
+        return Problem(field, f"Enter a whole amount {limits}, such as 2500, without decimals or commas.")
+    return replace(problem, field=field)

@@ -147,7 +147,7 @@ class RefundPages:
             async with self.shell.db.connection() as tx:
                 await approvals.refuse_to_approve(
                     tx, visitor.business.id, self._number(visitor), person_id=visitor.session.member.id,
-                    now=visitor.now,
+                    now=visitor.now, when=visitor.times.long,
                 )  # fmt: skip
         except Conflict as wrong:
             return await self._approvals(visitor, wrong)
@@ -169,8 +169,9 @@ class RefundPages:
 
         async def act(tx: Tx) -> str:
             reference = await approvals.approve(
-                tx, visitor.business.id, number, person_id=visitor.session.member.id, by=visitor.by, now=visitor.now
-            )
+                tx, visitor.business.id, number, person_id=visitor.session.member.id, by=visitor.by, now=visitor.now,
+                when=visitor.times.long,
+            )  # fmt: skip
             return f"/refunds/{reference}"
 
         try:
@@ -183,7 +184,7 @@ class RefundPages:
             async with self.shell.db.connection() as tx:
                 await approvals.refuse_to_decline(
                     tx, visitor.business.id, self._number(visitor), role=visitor.membership.role,
-                    person_id=visitor.session.member.id,
+                    person_id=visitor.session.member.id, when=visitor.times.long,
                 )  # fmt: skip
         except Conflict as wrong:
             return await self._approvals(visitor, wrong)
@@ -194,7 +195,7 @@ class RefundPages:
             async with self.shell.db.transaction() as tx:
                 await approvals.decline(
                     tx, visitor.business.id, self._number(visitor), role=visitor.membership.role,
-                    person_id=visitor.session.member.id, by=visitor.by, now=visitor.now,
+                    person_id=visitor.session.member.id, by=visitor.by, now=visitor.now, when=visitor.times.long,
                 )  # fmt: skip
         except Conflict as wrong:
             return await self._approvals(visitor, wrong)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -70,6 +70,18 @@ V = TypeVar("V", bound=SignedInVisitor)
 P = TypeVar("P", bound=StrEnum)
 
 
+class Upload(NamedTuple):
+    """The field of a form that takes a file, and how many bytes the file may have."""
+
+    field: str
+    bytes_max: int
+
+    @property
+    def form_bytes_max(self) -> int:
+        """With the other fields, and what multipart puts around them."""
+        return self.bytes_max + 64 * 1024
+
+
 @dataclass(frozen=True)
 class PageRow(Generic[V, P]):
     """One row of the table that makes the routes. `path` is below that of the shell."""
@@ -87,7 +99,7 @@ class PageRow(Generic[V, P]):
     # Of a form: the page that has it, where that is not the nearest one above. Whoever shows no factor goes there.
     page: str | None = None
     # Of a form with a file, and the page that has it, drawn again when the file is too large.
-    upload_bytes_max: int | None = None
+    upload: Upload | None = None
     refused: Callable[[V, Refusal], Awaitable[Html]] | None = None
 
 
@@ -167,7 +179,7 @@ class SignedInShell(Generic[V, P]):
                         row.name,
                         self._guarded(row),
                         self.limit.form if row.method == "POST" else None,
-                        row.upload_bytes_max,
+                        row.upload.form_bytes_max if row.upload else None,
                         self._too_large(row),
                     )
                     for row in table
@@ -214,10 +226,11 @@ class SignedInShell(Generic[V, P]):
 
     def _too_large(self, row: PageRow[V, P]) -> Callable[[PageRequest], Awaitable[Html]] | None:
         """The page is drawn, with what was typed before the file."""
-        bytes_max, draw = row.upload_bytes_max, row.refused
-        if bytes_max is None or draw is None:
+        upload, draw = row.upload, row.refused
+        if upload is None or draw is None:
             return None
-        wrong = Invalid(Problem("file", f"The file is too large. Choose one of at most {size_words(bytes_max)}."))
+        most = size_words(upload.bytes_max)
+        wrong = Invalid(Problem(upload.field, f"The file is too large. Choose one of at most {most}."))
 
         async def handle(request: PageRequest) -> Html:
             visitor = await self.visitor_of(request, row.permission)

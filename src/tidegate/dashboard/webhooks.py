@@ -64,7 +64,8 @@ class WebhookPages:
         older = urlencode(kept | {"before": delivery_id(found[PAGE - 1].id)}) if len(found) > PAGE else ""
         return self.shell.page(
             visitor, "webhooks.html", title="Webhooks", section="Webhooks", wrong=wrong or wrong_filter,
-            status=422 if wrong or wrong_filter else 200, is_filter_wrong=wrong is None, public_id=delivery_id,
+            status=409 if isinstance(wrong, Conflict) else 422 if wrong or wrong_filter else 200,
+            is_filter_wrong=wrong is None, public_id=delivery_id,
             endpoints=endpoints, deliveries=found[:PAGE], words=STATUS_WORDS,
             health={endpoint.id: health_words(endpoint, day) for endpoint, day in fared},
             older=self.shell.site.url(f"{visitor.path('/webhooks')}?{older}") if older else None, asked=query,
@@ -84,10 +85,16 @@ class WebhookPages:
 
     async def _refused_address(self, visitor: DashboardVisitor, **facts: Any) -> Html | None:
         """Its name is not looked up: what it leads to is told only after a factor."""
+        # A form that was sent before leads to the page as it now is.
+        if await self.shell.was_sent(visitor):
+            return None
         try:
-            if problem := self.deps.guard.problem_in(_url_in(visitor.form.get("url", ""))):
+            url = _url_in(visitor.form.get("url", ""))
+            if problem := self.deps.guard.problem_in(url):
                 raise Invalid(Problem("url", problem))
-        except Invalid as wrong:
+            others = await commands.list_all(self.shell.db, visitor.business.id)
+            commands.refuse_second((one for one in others if one.id != visitor.request.path.get("endpoint")), str(url))
+        except (Invalid, Conflict) as wrong:
             return await self._page(visitor, wrong, **facts)
         return None
 
@@ -142,10 +149,12 @@ class WebhookPages:
         try:
             url = _url_in(visitor.form.get("url", ""))
             await commands.refuse_forbidden(self.deps.guard, url)
-        except Invalid as wrong:
+            changes = {"url": str(url), "events": _events_in(visitor)}
+            await commands.change(
+                self.shell.db, visitor.business.id, endpoint_id, changes, by=visitor.by, now=visitor.now
+            )
+        except (Invalid, Conflict) as wrong:
             return await self._page(visitor, wrong, edited=endpoint_id)
-        changes = {"url": str(url), "events": _events_in(visitor)}
-        await commands.change(self.shell.db, visitor.business.id, endpoint_id, changes, by=visitor.by, now=visitor.now)
         return self.shell.to(visitor, "/webhooks")
 
     async def _rotate(self, visitor: DashboardVisitor, endpoint_id: str) -> Html:

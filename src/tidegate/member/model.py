@@ -29,7 +29,6 @@ EMAIL_CHARS_MAX = 254
 NAME_CHARS_MAX = 100
 BROWSER_CHARS_MAX = 200
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
-_EMAIL = re.compile(r"[^@\s<>\"',;]{1,64}@[^@\s<>\"',;]{1,190}")
 
 
 class Member(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,7 +144,7 @@ def hash_of_token(token: str) -> bytes | None:
 def email_in(text: str) -> str:
     """In lower case. Raises Invalid."""
     email = text.strip().lower()
-    if len(email) > EMAIL_CHARS_MAX or not _EMAIL.fullmatch(email):
+    if len(email) > EMAIL_CHARS_MAX or not field.is_email(email):
         raise Invalid(Problem("email", "Enter an e-mail address, such as ada@example.com."))
     return email
 

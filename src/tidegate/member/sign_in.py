@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 
 from tidegate.core.clock import SystemClock
 from tidegate.core.errors import Invalid, NotFound, Problem, RateLimited
 from tidegate.core.ids import PLATFORM_BUSINESS_ID
+from tidegate.infra.after_answer import AfterAnswer
 from tidegate.infra.db import Database, Tx
 from tidegate.infra.vault import Vault
 from tidegate.mail import store as mail
@@ -73,6 +75,7 @@ class SignIn:
     # The real one: moving a sandbox's clock ends no session.
     clock: SystemClock = field(default_factory=SystemClock)
     realm: Realm = DASHBOARD
+    later: AfterAnswer = field(default_factory=AfterAnswer)
     # Who has no business here is refused with the same words as a wrong password.
     may_enter: MayEnter = allow_all
 
@@ -255,13 +258,17 @@ class SignIn:
             await self.tell(tx, member, "your password was changed", self.clock.now())
 
     async def ask_for_reset(self, email: str) -> None:
-        """The same work and the same answer for every address, known or not."""
+        """The same work and the same answer for every address, known or not: only a known one has something to write,
+        which would be seen in the time, so that is done after the answer."""
         email = email_in(email)
-        now, token = self.clock.now(), new_token()
         try:
-            await sign_in_limit.take(self.db, [sign_in_limit.RESET.of(email)], now=now)
+            await sign_in_limit.take(self.db, [sign_in_limit.RESET.of(email)], now=self.clock.now())
         except RateLimited:
             return  # The page is the same whether or not the address is known.
+        await self.later.add(partial(self._send_reset, email))
+
+    async def _send_reset(self, email: str) -> None:
+        now, token = self.clock.now(), new_token()
         async with self.db.transaction() as tx:
             member = await store.insert_link(
                 tx, email, purpose=RESET, token_hash=_hash(token), expires_at=now + RESET_LASTS, now=now

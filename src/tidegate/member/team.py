@@ -98,9 +98,8 @@ class Team:
             async with self.db.transaction() as tx:
                 await self._join(tx, invited, signed_in.member, request)
             return signed_in, invited.business_code
-        name = name_in(name)
-        words = [email, name, invited.business_name]
-        password_hash = await self.sign_in.hashing.hash(password.checked(given, words=words))
+        name = _checked(name, given, words=[email, invited.business_name])
+        password_hash = await self.sign_in.hashing.hash(given)
         async with self.db.transaction() as tx:
             member = await store.insert_person(
                 tx, person_id=ids.new_person_id(), email=email, name=name, password_hash=password_hash,
@@ -211,6 +210,22 @@ async def _open_invitation(tx: Tx, at: Membership, invitation_id: int) -> Invita
         raise NotFound(NO_INVITATION)
     _refuse_above(at.role, found.role)
     return found
+
+
+def _checked(name: str, given: str, *, words: list[str]) -> str:
+    """The name. Raises Invalid, with all that is wrong with it and with the password."""
+    problems: list[Problem] = []
+    try:
+        name = name_in(name)
+    except Invalid as wrong:
+        problems += wrong.problems
+    try:
+        password.checked(given, words=[*words, name])
+    except Invalid as wrong:
+        problems += wrong.problems
+    if problems:
+        raise Invalid(*problems)
+    return name
 
 
 def invitation_in(at: Membership, email: str, role: str) -> tuple[str, Role]:

@@ -132,6 +132,14 @@ class EmailAddress(str):
         return {"type": "string", "format": "email", "maxLength": EMAIL_LENGTH_MAX}
 
 
+def is_email(text: str) -> bool:
+    try:
+        EmailAddress.parse(text)
+    except ValueError:
+        return False
+    return True
+
+
 class PhoneNumber(str):
     """As the merchant wrote it. An empty text counts as absent."""
 

@@ -219,7 +219,7 @@ def _amount_problems(fields: Mapping[str, Any]) -> Iterator[Problem]:
             if bound is not None and bound > limit:
                 yield Problem(name, f"must be at most {limit} in {fields['currency']}")
     if least is not None and most is not None and least > most:
-        yield Problem("amountMax", "must not be less than amountMin")
+        yield Problem("amountMax", f"must be at least {least}, which is amountMin")
 
 
 def _repeated_methods(fields: Mapping[str, Any], names: MethodNames) -> Iterator[Problem]:

@@ -24,9 +24,10 @@ from tidegate.checkout.page.layout import Layout, colours_of, contact_of
 from tidegate.checkout.page.model import NOTHING_TYPED, ROOT, FormState
 from tidegate.checkout.page.pages import QR_STYLE, CheckoutPages
 from tidegate.core import ids
-from tidegate.core.errors import Conflict, Invalid, NotFound, Problem
+from tidegate.core.errors import Conflict, Invalid, NotFound
 from tidegate.infra.http.operation import Headers
 from tidegate.infra.http.routing import Route
+from tidegate.infra.http.status import STATUS_OF
 from tidegate.infra.page.response import File, Html, see_other
 from tidegate.infra.page.router import PageRequest, PageRoute
 from tidegate.merchant.model import Business
@@ -87,7 +88,9 @@ class LinkPages:
 
     async def poster(self, request: PageRequest) -> File:
         if (asked := request.query.get("lang")) and not is_known(asked):
-            raise Invalid(Problem("lang", f"must be one of {', '.join(LANGUAGES)}, or absent"))
+            known = ", ".join(LANGUAGES)
+            text = f"There is no poster in this language. Let `lang` be one of {known}, or leave it out.\n"
+            return File(text.encode(), "text/plain; charset=utf-8", STATUS_OF[Invalid])
         business, visit = await self._visit(request)
         logo = await self.pages.logo_of(business)
         document = poster_of(
