@@ -131,7 +131,6 @@ def build(
         *health.routes(),
         *site.routes(),
         *_front_page(runtime, site, sandbox_keys, meter),
-        *(Receiver(runtime.db, _limiter(settings, "receiver")).routes() if settings.mode is Mode.SANDBOX else ()),
         *dashboard.routes(),
         *_console(runtime),
         *security_txt.routes(settings.security_contact, settings.base_url, SystemClock()),
@@ -199,14 +198,16 @@ def _front_page(
     home = HomePage(site, settings.mode)
     # With a mail server, messages are for their recipients alone.
     has_mailbox = settings.mode is Mode.SANDBOX and settings.mail is None
-    mailbox = Mailbox(site, runtime.db).routes() if has_mailbox else []
+    own = Mailbox(site, runtime.db).routes() if has_mailbox else []
+    if settings.mode is Mode.SANDBOX:
+        own += Receiver(runtime.db, _limiter(settings, "receiver")).routes()
     if keys is None:
-        return [*home.routes(), *mailbox]
+        return [*home.routes(), *own]
     start = StartPage(
         home, lambda: runtime.secret, runtime.db, runtime.clock, runtime.deps.names, keys.business_id, settings.home,
         has_mailbox, _limiter(settings, "start"), meter,
     )  # fmt: skip
-    return [*start.routes(), *mailbox]
+    return [*start.routes(), *own]
 
 
 def _dashboard(runtime: Runtime) -> Dashboard:
