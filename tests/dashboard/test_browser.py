@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from playwright.async_api import Browser, Error, Page
+from playwright.async_api import Browser, Error, Page, expect
 
 from browser import chromium, open_context
 from browser_axe import OF_LOOKS, WCAG, violations_in
@@ -169,7 +169,9 @@ async def test_a_refund_by_keyboard_and_without_script(
     assert (await paid.charge(card())).status_code == 200
     page = await visit(browser, owner, people.base_url, java_script_enabled=False)
     await page.goto(owner.path(f"/payments/{paid.pay_code}"))
+    await expect(page.get_by_role("button", name="Refund ₦100.00", exact=True)).to_be_visible()
     await page.get_by_role("radio", name="Another amount").check()
+    await expect(page.get_by_role("button", name="Refund", exact=True)).to_be_visible()
     await page.get_by_role("textbox", name="Amount in").fill("10")
     await page.get_by_label("Reason").fill("one item less")
     await page.keyboard.press("Enter")
