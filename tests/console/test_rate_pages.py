@@ -9,8 +9,8 @@ import pytest
 from console.people import SignedInStaff
 from inflow import Inflows, credit
 from tidegate.account import document
-from tidegate.console.rate_pages import RATE_FILE_BYTES_MAX
 from tidegate.core.money import Currency
+from tidegate.rail.bankfiles.ecb import FILE_BYTES_MAX
 
 pytestmark = pytest.mark.usefixtures("unlimited")
 
@@ -43,7 +43,7 @@ async def test_an_inflow_held_for_want_of_a_rate_leads_to_the_page_that_sets_it(
 async def test_what_was_typed_beside_a_file_of_rates_that_is_refused_is_kept(
     operator: SignedInStaff, is_too_large: bool
 ) -> None:
-    body = b"x" * (RATE_FILE_BYTES_MAX + 1 if is_too_large else 10)
+    body = b"x" * (FILE_BYTES_MAX + 100_000 if is_too_large else 10)
     fields = {"token": (await operator.fields("/rates"))["token"], "spread": "0.75", "why": "daily & <b>"}
     answer = await operator.client.post("/console/rates/import", data=fields, files={"file": ("a.xml", body)})
     assert answer.status_code == (413 if is_too_large else 422)
@@ -54,7 +54,7 @@ async def test_what_was_typed_beside_a_file_of_rates_that_is_refused_is_kept(
 
 
 async def test_what_another_site_typed_is_not_shown_beside_a_file_that_is_too_large(operator: SignedInStaff) -> None:
-    files = {"file": ("a.xml", b"x" * (RATE_FILE_BYTES_MAX + 1))}
+    files = {"file": ("a.xml", b"x" * (FILE_BYTES_MAX + 100_000))}
     answer = await operator.client.post("/console/rates/import", data={"token": "x", "why": "pay me"}, files=files)
     assert (answer.status_code, "pay me" in answer.text) == (413, False)
 
@@ -62,7 +62,7 @@ async def test_what_another_site_typed_is_not_shown_beside_a_file_that_is_too_la
 async def test_the_name_of_a_document_that_is_too_large_is_kept(operator: SignedInStaff, inflows: Inflows) -> None:
     at = f"/accounts/{(await inflows.account()).id}"
     fields = {"token": (await operator.fields(at))["token"], "name": "Passport"}
-    files = {"file": ("a.pdf", b"x" * (document.UPLOAD_BYTES_MAX + 1))}
+    files = {"file": ("a.pdf", b"x" * (document.BYTES_MAX + 100_000))}
     answer = await operator.client.post(f"/console{at}/documents", data=fields, files=files)
     assert (answer.status_code, 'value="Passport"' in answer.text) == (413, True)
 
