@@ -35,6 +35,8 @@ ACTIONS = (
     Action("quarantine.close", "closeQuarantine", "quarantine close"),
     Action("return.end", "endReturn", "return end"),
     Action("refund.end", "endRefund", "refund end"),
+    Action("return.again", "endReturn", "return again"),
+    Action("refund.again", "endRefund", "refund again"),
     Action("dispute.end", "endDispute", "dispute end"),
     Action("bank.pay", "proposeBankPayment", "bank payout approve"),
     Action("bank.pay", "amendBankPayment", "bank payout amend"),

@@ -91,6 +91,81 @@ async def test_a_refund_without_an_end_is_ended_by_two(
     assert (await inflows.journals())["refund_done"] == 1
 
 
+async def test_a_refund_in_doubt_is_requested_again_or_ended_as_its_number_at_the_rail_by_two(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any, command_line: Operator
+) -> None:
+    business, parts = inflows.shop.business_id, []
+    arrived = await inflows.notified(credit(await inflows.number()))
+    for _ in range(2):
+        asked = {"transReference": arrived["reference"], "amount": 5}
+        answer = await inflows.call("POST", "/collections/refund", asked)
+        parts.append(answer.json()["data"]["reference"] + "-1")
+    await let_refunds_wait(admin)
+    await admin.execute("UPDATE refund_leg SET rail = 'paystack'")
+    await admin.execute(
+        """
+        INSERT INTO paystack_payout (business_id, reference, kind, transaction_id, tried_at)
+        SELECT business_id, reference, 'refund', '1', now() - interval '1 day' FROM refund_leg
+        """
+    )
+    await admin.execute(
+        """
+        INSERT INTO notification (rail, id, state, body, note, received_at)
+        SELECT 'paystack', 'refund-' || reference, 'quarantined', '', 'Paystack lists none since', now() FROM refund_leg
+        """
+    )
+    for page in ("/stuck", f"/stuck/refund/{business}/{parts[0]}"):
+        shown = (await operator.get(page)).text
+        assert "In doubt: Paystack lists none since" in shown
+        assert "Never requested there: request it again" in shown
+    at = [f"/stuck/refund/{business}/{part}/end" for part in parts]
+    assert (await operator.send(at[0], at="/stuck", why="not listed", outcome="again")).status_code == 303
+    assert (await decide(operator, await open_approval(operator))).status_code == 403
+    assert await admin.fetchval("SELECT count(*) FROM paystack_payout WHERE may_repeat") == 0
+    assert (await decide(approver, await open_approval(approver))).status_code == 303
+    assert await admin.fetchval("SELECT reference FROM paystack_payout WHERE may_repeat") == parts[0]
+    assert await admin.fetchval("SELECT count(*) FROM audit WHERE action = 'refund.requested_again'") == 1
+    ended = await operator.send(at[1], at="/stuck", why="listed without a note", outcome="paid", sent_as="3018284")
+    assert ended.status_code == 303
+    assert (await decide(approver, await open_approval(approver))).status_code == 303
+    assert await admin.fetchval("SELECT sent_as FROM refund_leg WHERE reference = $1", parts[1]) == "3018284"
+    assert await admin.fetchval("SELECT count(*) FROM notification WHERE state = 'quarantined'") == 0
+    # What the rail has, or was asked for a moment ago, is not requested again.
+    for change in ("tried_at = now()", "tried_at = now() - interval '1 day', refund_id = '1'"):
+        await admin.execute(f"UPDATE paystack_payout SET {change}")
+        said = await command_line.refused("refund", "again", business, parts[0], "--note", "not listed")
+        assert "it is not in doubt" in said
+    await admin.execute("UPDATE refund_leg SET rail = 'sandbox'")
+
+
+async def test_a_return_in_doubt_is_requested_again_by_two(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any, command_line: Operator
+) -> None:
+    await inflows.notified(credit(await inflows.number(), payeeName=DIFFERENT))
+    await admin.execute(
+        "UPDATE money_return SET rail = 'paystack', status = 'sent', asked_at = now() - interval '1 day'"
+    )
+    reference = await admin.fetchval("SELECT reference FROM money_return")
+    business = inflows.shop.business_id
+    await admin.execute(
+        "INSERT INTO paystack_payout (business_id, reference, kind, transaction_id, tried_at)"
+        " VALUES ($1, $2, 'return', '1', now() - interval '1 day')", business, reference,
+    )  # fmt: skip
+    await admin.execute(
+        "INSERT INTO notification (rail, id, state, body, note, received_at)"
+        " VALUES ('paystack', 'return-' || $1, 'quarantined', '', 'Paystack lists none since', now())", reference,
+    )  # fmt: skip
+    assert "Never requested there: request it again" in (await operator.get("/stuck")).text
+    at = f"/stuck/return/{business}/{reference}/end"
+    assert (await operator.send(at, at="/stuck", why="not listed", outcome="again")).status_code == 303
+    assert (await decide(approver, await open_approval(approver))).status_code == 303
+    assert await admin.fetchval("SELECT may_repeat FROM paystack_payout") is True
+    assert await admin.fetchval("SELECT count(*) FROM notification WHERE state = 'quarantined'") == 0
+    end = ("return", "end", business, reference, "--as", "3018284", "--note", "it is there after all")
+    assert "is done" in await command_line.said(*end)
+    assert await admin.fetchval("SELECT sent_as FROM money_return") == "3018284"
+
+
 async def test_the_page_of_a_refund_asks_as_often_for_three_parts_as_for_one(
     operator: SignedInStaff, inflows: Inflows, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

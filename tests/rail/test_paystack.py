@@ -51,7 +51,7 @@ from tidegate.rail.interface import (
     ReturnMoney,
     StartAttempt,
 )
-from tidegate.rail.paystack import reference
+from tidegate.rail.paystack import reference, store
 from tidegate.rail.paystack.rail import PaystackRail
 from tidegate.rail.paystack.signed_notification import sign
 from tidegate.rail.state import Failed, Running, StillWaiting, Succeeded, Waiting
@@ -111,6 +111,16 @@ def refund_of(world: PaystackWorld, of: Succeeded, minor: int | None = None) -> 
         reference=new_refund_reference(),
         transaction_id=of.transaction_id,
         amount=amount,
+    )
+
+
+def return_of(world: PaystackWorld, of: Succeeded, minor: int | None = None) -> ReturnMoney:
+    return ReturnMoney(
+        business_id=world.business_id,
+        reference="rt_0B5RkWq0Zt7cYhN4mPs9Lx",
+        transaction_id=of.transaction_id,
+        amount=Money(minor, of.amount.currency) if minor else of.amount,
+        reason="too late",
     )
 
 
@@ -625,8 +635,8 @@ async def test_a_refund_that_is_listed_late_is_not_a_failure(world: PaystackWorl
     assert await world.rail.poll_refund(money, now=later(minutes=13)) == Running()
 
 
-async def test_a_refund_that_never_arrived_is_requested_again_after_ten_minutes(world: PaystackWorld) -> None:
-    money = refund_of(world, await paid(world), 40_00)
+async def test_a_whole_refund_that_never_arrived_is_requested_again_after_ten_minutes(world: PaystackWorld) -> None:
+    money = refund_of(world, await paid(world))
     world.service.faults.add(Fault(FaultKind.REFUSED, "/refund"))
     with pytest.raises(RailTimeout):
         await world.rail.refund(money, now=now())
@@ -636,6 +646,76 @@ async def test_a_refund_that_never_arrived_is_requested_again_after_ten_minutes(
         await world.rail.poll_refund(money, now=later(minutes=11))
     assert await world.rail.refund(money, now=later(minutes=11)) == Running()
     assert len(world.service.memory.refunds) == 1
+
+
+async def test_a_part_that_is_listed_late_is_not_requested_again_but_asked_about(
+    world: PaystackWorld, admin: Any
+) -> None:
+    """Paystack would pay a second one."""
+    transaction = await paid(world)
+    refund, back = refund_of(world, transaction, 40_00), return_of(world, transaction, 30_00)
+    begun: list[tuple[Any, Any]] = [(world.rail.refund, refund), (world.rail.send_back, back)]
+    for call, money in begun:
+        world.service.faults.add(Fault(FaultKind.LOST, "/refund"))
+        with pytest.raises(RailTimeout):
+            await call(money, now=now())
+    late = dict(world.service.memory.refunds)
+    world.service.memory.refunds.clear()
+    for minutes in (11, 60, 600):
+        for call, money in [(world.rail.poll_refund, refund), *begun]:
+            with pytest.raises(RailTimeout, match="lists none since"):
+                await call(money, now=later(minutes=minutes))
+    assert world.service.memory.refunds == {}
+    rows = await admin.fetch("SELECT id, note FROM notification WHERE state = 'quarantined' ORDER BY id")
+    assert [row["id"] for row in rows] == [f"refund-{refund.reference}", f"return-{back.reference}"]
+    assert "let it be requested again" in rows[0]["note"]
+    world.service.memory.refunds.update(late)
+    assert await world.rail.poll_refund(refund, now=later(minutes=601)) == Running()
+    assert await world.rail.send_back(back, now=later(minutes=601)) == Running()
+    assert len(world.service.memory.refunds) == 2
+
+
+async def test_a_part_is_requested_again_once_for_each_time_that_an_operator_lets_it(
+    world: PaystackWorld, db: Database, admin: Any
+) -> None:
+    money = refund_of(world, await paid(world), 40_00)
+    for minutes in (0, 20):
+        world.service.faults.add(Fault(FaultKind.REFUSED, "/refund", method="POST"))
+        with pytest.raises(RailTimeout, match="did not answer"):
+            await world.rail.refund(money, now=later(minutes=minutes))
+        with pytest.raises(RailTimeout, match="lists none since"):
+            await world.rail.poll_refund(money, now=later(minutes=minutes + 11))
+        # Asked about anew, each time.
+        [row] = await admin.fetch("SELECT state FROM notification")
+        assert row["state"] == "quarantined"
+        await admin.execute("UPDATE notification SET state = 'done'")
+        async with db.connection() as tx:
+            assert await store.let_repeat(tx, money.business_id, money.reference)
+    # What Paystack does not take stays as it was.
+    world.service.faults.add(Fault(FaultKind.BUSY, "/refund", method="POST"))
+    with pytest.raises(RailBusy):
+        await world.rail.refund(money, now=later(minutes=40))
+    assert await world.rail.refund(money, now=later(minutes=40)) == Running()
+    assert len(world.service.memory.refunds) == 1
+    async with db.connection() as tx:
+        assert not await store.let_repeat(tx, money.business_id, money.reference)
+
+
+async def test_a_repeat_that_paystack_rejects_is_in_doubt_and_not_failed(world: PaystackWorld, db: Database) -> None:
+    """The first may have been paid: it is the one that uses up the rest."""
+    transaction = await paid(world)
+    assert await world.rail.refund(refund_of(world, transaction, 50_00), now=now()) == Running()
+    money = refund_of(world, transaction, 50_00)
+    world.service.faults.add(Fault(FaultKind.LOST, "/refund"))
+    with pytest.raises(RailTimeout):
+        await world.rail.refund(money, now=now())
+    unlisted = world.service.memory.refunds.popitem()
+    async with db.connection() as tx:
+        await store.let_repeat(tx, money.business_id, money.reference)
+    with pytest.raises(RailTimeout, match="may have paid it before"):
+        await world.rail.refund(money, now=later(minutes=12))
+    world.service.memory.refunds.update([unlisted])
+    assert await world.rail.poll_refund(money, now=later(minutes=13)) == Running()
 
 
 async def test_a_refund_waits_for_the_balance(world: PaystackWorld) -> None:
@@ -648,14 +728,7 @@ async def test_a_refund_waits_for_the_balance(world: PaystackWorld) -> None:
 
 
 async def test_a_return_is_requested_once_and_its_repeat_says_how_it_stands(world: PaystackWorld) -> None:
-    transaction = await paid(world)
-    money = ReturnMoney(
-        business_id=world.business_id,
-        reference="rt_0B5RkWq0Zt7cYhN4mPs9Lx",
-        transaction_id=transaction.transaction_id,
-        amount=transaction.amount,
-        reason="too late",
-    )
+    money = return_of(world, await paid(world))
     assert await world.rail.send_back(money, now=now()) == Running()
     world.service.advance(timedelta(seconds=10))
     assert isinstance(await world.rail.send_back(money, now=now()), Succeeded)

@@ -13,7 +13,9 @@ import pytest
 from build import Shop, order
 from live_database import live_database
 from live_engine import eventually, live_shop, serving_on, with_worker
+from tidegate.audit.model import Actor
 from tidegate.core.clock import SystemClock
+from tidegate.core.errors import Conflict
 from tidegate.core.ids import Mode
 from tidegate.doctor.commands import examine_books, examine_rails
 from tidegate.emulator.faults import Fault, FaultKind
@@ -21,6 +23,7 @@ from tidegate.emulator.paystack import server as emulator
 from tidegate.emulator.paystack.model import EmulatedAccount, EmulatedPayment
 from tidegate.emulator.paystack.service import PaystackService
 from tidegate.infra.http.server import bind
+from tidegate.intake.request_again import request_again
 from tidegate.rail_settings import PaystackSettings
 from tidegate.reconcile import rail_list
 from tidegate.reconcile.commands import reconcile
@@ -301,6 +304,44 @@ async def test_a_failed_refund_is_given_back_to_the_wallet(world: LiveWorld) -> 
             return await tx.fetchval("SELECT status FROM refund WHERE reference = $1", reference)
 
     await eventually(status, lambda found: found == "failed")
+
+
+async def test_a_part_whose_request_was_lost_waits_for_an_operator_and_is_paid_once(world: LiveWorld) -> None:
+    code = await world.created()
+    payment = world.payment((await world.charged(code, type="card"))["attemptId"])
+    world.service.pay(payment)
+    await world.until(code, "success")
+    world.service.faults.add(Fault(FaultKind.REFUSED, "/refund", method="POST"))
+    part = f"{await world.refunded(code, 30)}-1"
+
+    async def asked(sql: str) -> Any:
+        async with world.runtime.db.connection() as tx:
+            return await tx.fetchval(sql, part)
+
+    back = "UPDATE paystack_payout SET tried_at = tried_at - interval '11 minutes' WHERE reference = $1 RETURNING true"
+    await eventually(lambda: asked(back), lambda is_tried: is_tried is True)
+    doubt = "SELECT state FROM notification WHERE id = 'refund-' || $1"
+    await eventually(lambda: asked(doubt), lambda state: state == "quarantined")
+    assert not any(one.payment is payment for one in world.service.memory.refunds.values())
+
+    async def let_again() -> bool:
+        """Not while the rail is being asked."""
+        try:
+            await request_again(
+                world.runtime.deps, "refund", world.shop.business_id, part, note="not there", by=Actor("staff/ada"),
+                now=SystemClock().now(),
+            )  # fmt: skip
+        except Conflict:
+            return False
+        return True
+
+    await eventually(let_again, lambda is_let: is_let)
+    await eventually(_refunds(world), lambda found: any(one.payment is payment for one in found))
+    world.service.advance(timedelta(seconds=10))
+    ended = "SELECT status FROM refund_leg WHERE reference = $1"
+    await eventually(lambda: asked(ended), lambda status: status == "successful")
+    assert sum(one.payment is payment for one in world.service.memory.refunds.values()) == 1
+    assert await asked(doubt) == "done"
 
 
 async def test_a_lost_chargeback_is_taken_from_the_merchant(world: LiveWorld) -> None:

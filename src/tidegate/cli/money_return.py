@@ -15,6 +15,7 @@ from tidegate.merchant.field import remark_in
 from tidegate.money_return import list_store
 from tidegate.money_return.list_store import StuckReturn
 from tidegate.rail.deps import PaymentDeps
+from tidegate.staff_approval.arguments import ReturnEndArguments
 
 
 @click.group(name="return")
@@ -66,10 +67,24 @@ def ask(business_id: str, reference: str, rail: str) -> None:
 @return_.command()
 @click.argument("business_id", metavar="BUSINESS")
 @click.argument("reference")
+@click.option("--as", "sent_as", metavar="ID", help="The number of what was paid back, at the rail or bank.")
 @click.option("--note", required=True, metavar="TEXT", help="How it was paid back; kept in the audit trail.")
 @by_option
 @reports_errors
-def end(business_id: str, reference: str, note: str, by: str | None) -> None:
-    """End a return by hand: you have paid it back by another way. It is booked as done."""
-    act_or_propose(known("return.end", business_id, reference, why=remark_in("note", note)), by=by)
+def end(business_id: str, reference: str, sent_as: str | None, note: str, by: str | None) -> None:
+    """End a return by hand: you have paid it back by another way, or the rail has after all. It is booked as done."""
+    wanted = ReturnEndArguments(sent_as=remark_in("as", sent_as) if sent_as else None)
+    act_or_propose(known("return.end", business_id, reference, why=remark_in("note", note), arguments=wanted), by=by)
     out.print(f"[green]✓[/] {plain(reference)} is done.")
+
+
+@return_.command()
+@click.argument("business_id", metavar="BUSINESS")
+@click.argument("reference")
+@click.option("--note", required=True, metavar="TEXT", help="How you know; kept in the audit trail.")
+@by_option
+@reports_errors
+def again(business_id: str, reference: str, note: str, by: str | None) -> None:
+    """Request a return again, after you have looked at the rail: the request never arrived there."""
+    act_or_propose(known("return.again", business_id, reference, why=remark_in("note", note)), by=by)
+    out.print(f"[green]✓[/] {plain(reference)} is requested again, unless the rail has it by now.")

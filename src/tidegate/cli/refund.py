@@ -102,17 +102,31 @@ def ask(business_id: str, reference: str, rail: str) -> None:
 @click.argument("reference", metavar="PART")
 @click.option("--outcome", required=True, type=click.Choice(["paid", "not-paid"]),
               help="Whether the payer has the money; if not, it goes back to the merchant's wallet.")  # fmt: skip
+@click.option("--as", "sent_as", metavar="ID", help="The rail's own number of the refund, where it was paid.")
 @click.option("--note", required=True, metavar="TEXT", help="How you know; kept in the audit trail.")
 @by_option
 @reports_errors
-def end(business_id: str, reference: str, outcome: str, note: str, by: str | None) -> None:
+def end(*, business_id: str, reference: str, outcome: str, sent_as: str | None, note: str, by: str | None) -> None:
     """End a refund by hand, after you have asked its rail or bank: nothing else will tell how it ended. PART is the
     reference of one of its parts, such as REFUND-1."""
     is_paid = outcome == "paid"
-    wanted = RefundEndArguments(is_paid=is_paid)
+    wanted = RefundEndArguments(is_paid=is_paid, sent_as=remark_in("as", sent_as) if sent_as else None)
     act_or_propose(known("refund.end", business_id, reference, why=remark_in("note", note), arguments=wanted), by=by)
     how = "is done" if is_paid else "has failed; its amount is back in the wallet"
     out.print(f"[green]✓[/] {plain(reference)} {how}.")
+
+
+@refund.command()
+@click.argument("business_id")
+@click.argument("reference", metavar="PART")
+@click.option("--note", required=True, metavar="TEXT", help="How you know; kept in the audit trail.")
+@by_option
+@reports_errors
+def again(business_id: str, reference: str, note: str, by: str | None) -> None:
+    """Request a refund again, after you have looked at the rail: the request never arrived there. PART is the reference
+    of one of its parts, such as REFUND-1. `tidegate quarantine list` has those in doubt."""
+    act_or_propose(known("refund.again", business_id, reference, why=remark_in("note", note)), by=by)
+    out.print(f"[green]✓[/] {plain(reference)} is requested again, unless the rail has it by now.")
 
 
 @refund.command(name="list")

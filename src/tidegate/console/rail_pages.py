@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -14,18 +15,22 @@ from tidegate.console.proposing import propose
 from tidegate.console.queue_store import STUCK_AFTER
 from tidegate.console.refund_detail import RefundDetailPages
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
+from tidegate.console.work_store import StuckRefund
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, Problem, Refusal
 from tidegate.dashboard.format import percent
 from tidegate.doctor import rail_store
 from tidegate.infra.page.response import Html
-from tidegate.intake import ask_again
+from tidegate.intake import ask_again, request_again
+from tidegate.merchant.field import remark_in
 from tidegate.money_return import list_store
+from tidegate.money_return.list_store import StuckReturn
+from tidegate.rail import notification_store, pause_store
 from tidegate.rail import pause as pausing
-from tidegate.rail import pause_store
 from tidegate.rail.deps import PaymentDeps
 from tidegate.staff import store as staff_store
 from tidegate.staff.permission import StaffPermission
-from tidegate.staff_approval.arguments import RefundEndArguments
+from tidegate.staff_approval.arguments import RefundEndArguments, ReturnEndArguments
+from tidegate.staff_approval.commands import NOTHING
 
 PAGE = 100
 HOUR = timedelta(hours=1)
@@ -62,13 +67,14 @@ class RailPages:
             returns = await list_store.list_stuck(tx, before=before, limit=PAGE)
             subjects = await work_store.list_of_returns(tx, [one.reference for one in returns])
             paused = await pause_store.list_open(tx)
+            doubts = await notification_store.list_doubts(tx, _in_doubt(refunds, returns))
             names = await staff_store.list_names(tx)
             proposed = {one.subject for one in await approval_store.list_of_staff(tx, is_open=True, limit=PAGE)}
         return self.shell.page(
             visitor, "stuck.html", title="Refunds & returns", section="Refunds & returns", refunds=refunds,
             returns=[(one, subjects.get(one.reference)) for one in returns], proposed=proposed, wrong=wrong,
-            paused=paused, stopped={one.rail: one for one in paused}, names=names,
-            status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409,
+            paused=paused, stopped={one.rail: one for one in paused}, names=names, doubts=doubts,
+            repeatable=request_again.RAILS, status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409,
         )  # fmt: skip
 
     async def ask(self, visitor: ConsoleVisitor) -> Html:
@@ -93,15 +99,21 @@ class RailPages:
     async def end_return(self, visitor: ConsoleVisitor) -> Html:
         path = visitor.request.path
         try:
-            return await propose(self.shell, visitor, "return.end", path["business"], path["reference"])
+            arguments = None if is_again(visitor) else ReturnEndArguments(sent_as=sent_as_in(visitor))
+            command = "return.end" if arguments else "return.again"
+            return await propose(
+                self.shell, visitor, command, path["business"], path["reference"], arguments=arguments or NOTHING
+            )
         except (Invalid, ChangedElsewhere, Conflict) as wrong:
             return await self._stuck(visitor, wrong)
 
     async def end_refund(self, visitor: ConsoleVisitor) -> Html:
         path = visitor.request.path
         try:
+            arguments = None if is_again(visitor) else refund_end_in(visitor)
+            command = "refund.end" if arguments else "refund.again"
             return await propose(
-                self.shell, visitor, "refund.end", path["business"], path["reference"], arguments=refund_end_in(visitor)
+                self.shell, visitor, command, path["business"], path["reference"], arguments=arguments or NOTHING
             )
         except (Invalid, ChangedElsewhere, Conflict) as wrong:
             return await self._stuck_or_refund(visitor, wrong)
@@ -164,4 +176,22 @@ def refund_end_in(visitor: ConsoleVisitor) -> RefundEndArguments:
     outcome = visitor.form.get("outcome", "")
     if outcome not in ("paid", "not-paid"):
         raise Invalid(Problem("outcome", "Choose whether the payer has the money."))
-    return RefundEndArguments(is_paid=outcome == "paid")
+    return RefundEndArguments(is_paid=outcome == "paid", sent_as=sent_as_in(visitor))
+
+
+def sent_as_in(visitor: ConsoleVisitor) -> str | None:
+    given = visitor.form.get("sent_as", "").strip()
+    return remark_in("sent_as", given) if given else None
+
+
+def is_again(visitor: ConsoleVisitor) -> bool:
+    """It was never requested there, and is to be requested again."""
+    return visitor.form.get("outcome") == "again"
+
+
+def _in_doubt(refunds: Sequence[StuckRefund], returns: Sequence[StuckReturn]) -> list[str]:
+    """The ids under which the quarantine has them."""
+    return [
+        *(notification_store.refund_in_doubt(one.reference) for one in refunds),
+        *(notification_store.return_in_doubt(one.reference) for one in returns),
+    ]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tidegate.approval import store as approval_store
 from tidegate.console import refund_store
 from tidegate.console.approvals import AT_SUBJECT
 from tidegate.console.proposing import clock_ahead, show_proposals
+from tidegate.console.refund_store import RefundPart
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import Invalid, NotFound, Refusal
 from tidegate.core.money import Money
@@ -22,8 +23,9 @@ from tidegate.dashboard.refund_store import ListedRefund, RefundOrigin
 from tidegate.dashboard.refunds import STATUS_WORDS
 from tidegate.infra.db import Tx
 from tidegate.infra.page.response import Html
+from tidegate.intake import request_again
 from tidegate.merchant import commands as merchants
-from tidegate.rail import pause_store
+from tidegate.rail import notification_store, pause_store
 from tidegate.refund.commands import NO_REFUND
 from tidegate.staff import store as staff_store
 from tidegate.staff.permission import StaffPermission
@@ -54,6 +56,7 @@ class RefundDetailPages:
             journals = await ledger_store.list_of_causes(tx, business.id, [view.refund.reference, *references])
             open_ones = await approval_store.list_about(tx, business.id, *references)
             proposed = await show_proposals(self.shell, visitor, tx, open_ones)
+            doubts = await notification_store.list_doubts(tx, _in_doubt(parts))
             paused = await pause_store.list_open(tx)
             names = await staff_store.list_names(tx)
         word, tint = STATUS_WORDS[view.refund.status]
@@ -67,7 +70,7 @@ class RefundDetailPages:
             proposed=proposed, waiting={one.request.subject for one in proposed if not one.is_void},
             journals=[_fact(one) for one in journals], journal_words=JOURNAL_WORDS, money=Money, at=AT_SUBJECT,
             paused=paused, stopped={one.rail: one for one in paused}, names=names, asked_by=asked_by,
-            approved_by=approved_by,
+            approved_by=approved_by, doubts=doubts, repeatable=request_again.RAILS,
         )  # fmt: skip
 
     async def _refund(self, tx: Tx, business_id: str, reference: str) -> ListedRefund:
@@ -82,6 +85,11 @@ class RefundDetailPages:
     def routes(self) -> list[ConsoleRoute]:
         at = "/stuck/refund/{business}/{reference}"
         return [ConsoleRoute("GET", at, "showRefundOfMerchant", StaffPermission.SEE, self.show)]
+
+
+def _in_doubt(parts: Sequence[RefundPart]) -> list[str]:
+    """The ids under which the quarantine has them. Other rails know a repeat, and leave no doubt."""
+    return [notification_store.refund_in_doubt(one.reference) for one in parts if one.rail in request_again.RAILS]
 
 
 def people_of(origin: RefundOrigin, names: Mapping[str, str]) -> tuple[str, str]:

@@ -39,7 +39,8 @@ def common_routes(service: ControlledService) -> list[web.RouteDef]:
         """The next calls of a path fail; without a kind, none any more."""
         asked = await request.json()
         if "kind" in asked:
-            service.faults.add(Fault(FaultKind(asked["kind"]), asked.get("path", ""), int(asked.get("times", 1))))
+            times, method = int(asked.get("times", 1)), asked.get("method", "")
+            service.faults.add(Fault(FaultKind(asked["kind"]), asked.get("path", ""), times, method))
         else:
             service.faults.clear()
         return web.json_response({})

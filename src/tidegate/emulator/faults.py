@@ -26,6 +26,8 @@ class Fault:
     # Of the request, such as "/charge"; empty for any.
     path: str = ""
     times: int = 1
+    # Such as "POST"; empty for any.
+    method: str = ""
 
 
 class Faults:
@@ -38,9 +40,9 @@ class Faults:
     def clear(self) -> None:
         self._pending.clear()
 
-    def take(self, path: str) -> FaultKind | None:
+    def take(self, method: str, path: str) -> FaultKind | None:
         for fault in self._pending:
-            if path.startswith(fault.path):
+            if path.startswith(fault.path) and fault.method in ("", method):
                 fault.times -= 1
                 if fault.times <= 0:
                     self._pending.remove(fault)

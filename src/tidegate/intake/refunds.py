@@ -24,14 +24,14 @@ from tidegate.webhook.model import EVENT_CHANNEL
 
 async def end_by_hand(
     deps: PaymentDeps, business_id: str, reference: str, *, is_paid: bool, note: str, by: Actor, now: datetime,
-    also: InSameTransaction = nothing_else,
+    sent_as: str | None = None, also: InSameTransaction = nothing_else,
 ) -> Leg:  # fmt: skip
-    """Of the part `reference`: booked as if the rail had said so. Whatever its bank file would still pay is withdrawn,
-    and what the rail was in contradiction about is closed."""
+    """Of the part `reference`: booked as if the rail had said so, under the identifier `sent_as`. Whatever its bank
+    file would still pay is withdrawn, and what the rail was in contradiction about is closed."""
     async with deps.db.transaction() as tx:
         await also(tx)
         async with leased_work.instead_of_a_worker(tx, send.POLL, business_id, reference):
-            ended = await _end(tx, business_id, reference, is_paid=is_paid, note=note, now=now)
+            ended = await _end(tx, business_id, reference, is_paid=is_paid, sent_as=sent_as, note=note, now=now)
         await audit.insert(
             tx, business_id, by, action="refund.ended", subject=reference,
             details={"amount": str(ended.amount), "outcome": ended.status.value, "why": note}, now=now,
@@ -40,14 +40,16 @@ async def end_by_hand(
     return ended
 
 
-async def _end(tx: Tx, business_id: str, reference: str, *, is_paid: bool, note: str, now: datetime) -> Leg:
+async def _end(
+    tx: Tx, business_id: str, reference: str, *, is_paid: bool, sent_as: str | None, note: str, now: datetime
+) -> Leg:
     await bank_store.close_payout(tx, business_id, reference, why=f"ended by hand: {note}")
     found = await store.find_open_leg(tx, business_id, reference)
     if found is None:
         raise NotFound("there is no such part of a refund, or it has ended; `tidegate refund show` tells")
     refund_id, leg = found
     ended = _ended(leg, is_paid=is_paid)
-    sent_as = f"by hand/{reference}" if is_paid else None
+    sent_as = (sent_as or f"by hand/{reference}") if is_paid else None
     if not await send.end_leg(tx, business_id, refund_id, ended, sent_as=sent_as, now=now):
         raise NotFound("this part of the refund has ended meanwhile; `tidegate refund show` tells how")
     await intake_store.close_quarantined(tx, leg.rail, notification_store.refund_in_doubt(reference))

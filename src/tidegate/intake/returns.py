@@ -67,13 +67,14 @@ async def confirm(
 
 async def end_by_hand(
     deps: PaymentDeps, business_id: str, reference: str, *, note: str, by: Actor, now: datetime,
-    also: InSameTransaction = nothing_else,
+    sent_as: str | None = None, also: InSameTransaction = nothing_else,
 ) -> str:  # fmt: skip
-    """The operator has paid it back by another way, and says how: booked as if the rail had confirmed it."""
+    """The operator has paid it back by another way, or has found it at the rail as `sent_as`, and says how: booked as
+    if the rail had confirmed it."""
     async with deps.db.transaction() as tx:
         await also(tx)
         async with leased_work.instead_of_a_worker(tx, money_return.SEND, business_id, reference):
-            known = await _end(tx, business_id, reference, note=note, now=now)
+            known = await _end(tx, business_id, reference, sent_as=sent_as, note=note, now=now)
         await intake_store.close_quarantined(tx, known.rail, notification_store.return_in_doubt(reference))
         await audit.insert(
             tx, business_id, by, action="return.ended", subject=reference,
@@ -83,12 +84,14 @@ async def end_by_hand(
     return reference
 
 
-async def _end(tx: Tx, business_id: str, reference: str, *, note: str, now: datetime) -> KnownReturn:
+async def _end(
+    tx: Tx, business_id: str, reference: str, *, sent_as: str | None, note: str, now: datetime
+) -> KnownReturn:
     await bank_store.close_payout(tx, business_id, reference, why=f"ended by hand: {note}")
     known = await store.lock(tx, business_id, reference)
     if known is None:
         raise NotFound("there is no such return, or it has ended")
-    sent_as = f"by hand/{reference}"
+    sent_as = sent_as or f"by hand/{reference}"
     if known.collection_id is not None:
         collection = await collection_store.find_by_id(tx, business_id, known.collection_id)
         assert collection is not None

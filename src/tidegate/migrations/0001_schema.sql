@@ -1792,7 +1792,7 @@ CREATE INDEX suspense_decision_by_transaction ON suspense_decision (rail, transa
 
 GRANT SELECT, INSERT ON notification, receipt TO tidegate_app;
 -- An operator closes what was quarantined.
-GRANT UPDATE (state) ON notification TO tidegate_app;
+GRANT UPDATE (state, note) ON notification TO tidegate_app;
 GRANT SELECT, INSERT ON suspense_decision TO tidegate_app;
 
 
@@ -3487,12 +3487,16 @@ CREATE TABLE paystack_payout (
     transaction_reference text,
     refund_id             text,
     tried_at              timestamptz NOT NULL,
+    tries                 integer     NOT NULL DEFAULT 1,
+    may_repeat            boolean     NOT NULL DEFAULT false,
     CONSTRAINT paystack_payout_pk PRIMARY KEY (business_id, reference),
-    CONSTRAINT paystack_payout_kind_is_known CHECK (kind IN ('return', 'refund'))
+    CONSTRAINT paystack_payout_kind_is_known CHECK (kind IN ('return', 'refund')),
+    CONSTRAINT paystack_payout_was_tried CHECK (tries > 0)
 );
-COMMENT ON TABLE paystack_payout IS 'Refunds and returns requested from Paystack; a row is written before the call. Paystack has no idempotency key: without an id the refund is looked for before it is requested again.';
+COMMENT ON TABLE paystack_payout IS 'Refunds and returns requested from Paystack; a row is written before the call. Paystack has no idempotency key: without an id the refund is looked for, and a part is requested again only when an operator has said so.';
 COMMENT ON COLUMN paystack_payout.transaction_reference IS 'Of the transaction, as Paystack''s notifications name it.';
 COMMENT ON COLUMN paystack_payout.refund_id IS 'Paystack''s; none while its answer is not known.';
+COMMENT ON COLUMN paystack_payout.may_repeat IS 'It is surely not at Paystack: an operator has looked there, or the repeat itself was not taken.';
 
 GRANT SELECT, INSERT, UPDATE ON paystack_attempt TO tidegate_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON paystack_payout TO tidegate_app;

@@ -143,9 +143,16 @@ class OperatorRefund(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RefundEndArguments(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether the payer has the money, as the operator found out at the rail."""
+    """Whether the payer has the money, as the operator found out at the rail, and its identifier there."""
 
     is_paid: bool
+    sent_as: str | None = None
+
+
+class ReturnEndArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """The identifier of what was paid back, where there is one."""
+
+    sent_as: str | None = None
 
 
 class DisputeEndArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -195,7 +202,15 @@ def refund_words(wanted: OperatorRefund) -> str:
 
 def refund_end_words(wanted: RefundEndArguments) -> str:
     how = "the payer has the money" if wanted.is_paid else "it was not paid, and goes back to the merchant's wallet"
-    return f"End a refund by hand: {how}"
+    return f"End a refund by hand: {how}{_sent_as(wanted.sent_as)}"
+
+
+def return_end_words(wanted: ReturnEndArguments) -> str:
+    return f"End a return by hand: it was paid back{_sent_as(wanted.sent_as) or ' by another way'}"
+
+
+def _sent_as(identifier: str | None) -> str:
+    return f", as {identifier}" if identifier else ""
 
 
 def dispute_end_words(wanted: DisputeEndArguments) -> str:

@@ -14,6 +14,7 @@ from tidegate.bank_file import payout_store
 from tidegate.collection import review
 from tidegate.core.errors import Conflict, NotFound
 from tidegate.infra.db import Tx
+from tidegate.intake import request_again as requests
 from tidegate.intake import suspense
 from tidegate.merchant import commands as merchants
 from tidegate.merchant import store as merchant_store
@@ -69,6 +70,10 @@ async def refund(look: ProposalCheck, wanted: OperatorRefund) -> None:
     subject = await refunds.look_at(look.tx, look.business_id, look.subject, rate_lasts=lasts, now=look.now)
     asked = RefundRequest(reference=look.subject, amount=wanted.amount).amount_in(subject.received.currency)
     refund_model.exchange_of(subject, refund_model.amount_of(subject, asked), wanted.rate)
+
+
+async def request_again(look: ProposalCheck, _: NoArguments) -> None:
+    await requests.check(look.tx, look.business_id, look.subject, now=look.now)
 
 
 async def payout(look: ProposalCheck, _: Any) -> None:

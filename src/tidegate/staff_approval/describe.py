@@ -170,7 +170,7 @@ async def quarantined(look: ProposalLook, _: NoArguments) -> list[ProposalFact]:
     return [ProposalFact("What contradicts", note)] if note else []
 
 
-async def money_return(look: ProposalLook, _: NoArguments) -> list[ProposalFact]:
+async def money_return(look: ProposalLook, _: Any) -> list[ProposalFact]:
     return _moving(await subject_store.find_return(look.tx, look.business_id, look.subject))
 
 

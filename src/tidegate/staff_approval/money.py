@@ -8,6 +8,7 @@ from tidegate.collection import review, set_rate
 from tidegate.collection.rate import Rate
 from tidegate.intake import disputes, quarantine, returns, suspense
 from tidegate.intake import refunds as intake_refunds
+from tidegate.intake import request_again as requests
 from tidegate.rail import pause
 from tidegate.refund import commands as refunds
 from tidegate.refund.commands import ChosenRate
@@ -21,6 +22,7 @@ from tidegate.staff_approval.arguments import (
     PayoutArguments,
     RateArguments,
     RefundEndArguments,
+    ReturnEndArguments,
     TakeBackArguments,
 )
 from tidegate.staff_approval.model import StaffCommandRun
@@ -73,13 +75,28 @@ async def close_quarantine(run: StaffCommandRun, _: NoArguments) -> object:
     return await quarantine.close(run.deps.db, rail, notification_id, note=run.note, **run.common)
 
 
-async def end_return(run: StaffCommandRun, _: NoArguments) -> object:
-    return await returns.end_by_hand(run.deps.payment, run.business_id, run.subject, note=run.note, **run.common)
+async def end_return(run: StaffCommandRun, wanted: ReturnEndArguments) -> object:
+    return await returns.end_by_hand(
+        run.deps.payment, run.business_id, run.subject, sent_as=wanted.sent_as, note=run.note, **run.common
+    )
+
+
+async def request_return_again(run: StaffCommandRun, _: NoArguments) -> object:
+    return await requests.request_again(
+        run.deps.payment, "return", run.business_id, run.subject, note=run.note, **run.common
+    )
 
 
 async def end_refund(run: StaffCommandRun, wanted: RefundEndArguments) -> object:
     return await intake_refunds.end_by_hand(
-        run.deps.payment, run.business_id, run.subject, is_paid=wanted.is_paid, note=run.note, **run.common
+        run.deps.payment, run.business_id, run.subject, is_paid=wanted.is_paid, sent_as=wanted.sent_as, note=run.note,
+        **run.common,
+    )  # fmt: skip
+
+
+async def request_refund_again(run: StaffCommandRun, _: NoArguments) -> object:
+    return await requests.request_again(
+        run.deps.payment, "refund", run.business_id, run.subject, note=run.note, **run.common
     )
 
 

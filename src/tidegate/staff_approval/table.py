@@ -89,12 +89,22 @@ STAFF_COMMANDS: dict[str, StaffCommand] = {
         _quarantine_page, is_of_platform=True,
     ),
     "return.end": StaffCommand(
-        NoArguments, store.version_of_return, money.end_return,
-        lambda _: "End a return by hand: it was paid back by another way", describe.money_return, lambda _: "/stuck",
+        arguments.ReturnEndArguments, store.version_of_return, money.end_return, arguments.return_end_words,
+        describe.money_return, lambda _: "/stuck",
+    ),
+    "return.again": StaffCommand(
+        NoArguments, store.version_of_return, money.request_return_again,
+        lambda _: "Request a return again: the rail does not have it", describe.money_return, lambda _: "/stuck",
+        check=check.request_again, topic="return.end",
     ),
     "refund.end": StaffCommand(
         arguments.RefundEndArguments, store.version_of_refund_leg, money.end_refund, arguments.refund_end_words,
         describe.refund_leg, _refund_detail_page,
+    ),
+    "refund.again": StaffCommand(
+        NoArguments, store.version_of_refund_leg, money.request_refund_again,
+        lambda _: "Request a refund again: the rail does not have it", describe.refund_leg, _refund_detail_page,
+        check=check.request_again, topic="refund.end",
     ),
     "dispute.end": StaffCommand(
         arguments.DisputeEndArguments, store.version_of_dispute, money.end_dispute, arguments.dispute_end_words,

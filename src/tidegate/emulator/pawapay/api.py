@@ -46,7 +46,7 @@ class PawapayApi:
         return guard
 
     async def _answer(self, request: web.Request, handler: ApiHandler) -> web.StreamResponse:
-        fault = self._service.faults.take(request.path)
+        fault = self._service.faults.take(request.method, request.path)
         if fault is FaultKind.REFUSED:
             return hang_up(request)
         if fault is FaultKind.BUSY:

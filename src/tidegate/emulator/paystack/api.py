@@ -47,7 +47,7 @@ class PaystackApi:
         return guard
 
     async def _answer(self, request: web.Request, handler: ApiHandler) -> web.StreamResponse:
-        fault = self._service.faults.take(request.path)
+        fault = self._service.faults.take(request.method, request.path)
         if fault is FaultKind.REFUSED:
             return hang_up(request)
         if fault is FaultKind.BUSY or self._is_over_limit():

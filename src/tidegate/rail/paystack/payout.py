@@ -1,4 +1,9 @@
-"""Refunds and returns: Paystack knows one kind, and has no idempotency key."""
+"""Refunds and returns: Paystack knows one kind, and has no idempotency key.
+
+What was requested without an answer is looked for in Paystack's list. What is not there after a while is requested
+again only where Paystack itself refuses a second one, which is the refund of a whole transaction: it would pay a part
+twice. An operator who has looked there lets a part be requested again, or says that it was paid.
+"""
 
 from __future__ import annotations
 
@@ -39,11 +44,24 @@ class Payouts:
         self._db = db
 
     async def request(self, kind: str, money: RefundMoney | ReturnMoney, *, now: datetime) -> PayoutState:
-        """Once. The order is written first, so that a lost answer is looked for and not requested again."""
+        """The order is written first, so that a lost answer is looked for and not requested again."""
         async with self._db.connection() as tx:
             is_new = await store.insert_payout(tx, kind, money, now=now)
-        if not is_new:
+        if is_new:
+            return await self._send(money, now, is_repeat=False)
+        try:
             return await self.poll(money, now=now)
+        except NotFound:
+            await self._begin_again(money, now)
+        return await self._send(money, now, is_repeat=True)
+
+    async def _begin_again(self, money: RefundMoney | ReturnMoney, now: datetime) -> None:
+        async with self._db.transaction() as tx:
+            order = await store.find_payout(tx, money.business_id, money.reference)
+            if order is None or not await store.begin_again(tx, order, now=now):
+                raise RailTimeout("the refund is being requested by another worker")
+
+    async def _send(self, money: RefundMoney | ReturnMoney, now: datetime, *, is_repeat: bool) -> PayoutState:
         body = {
             "transaction": money.transaction_id,
             "amount": money.amount.minor,
@@ -52,10 +70,10 @@ class Payouts:
         try:
             refund = await self._client.post("/refund", body, PaystackRefund)
         except (RailBusy, RailRefused):
-            await self._forget(money)
+            await self._not_taken(money, is_repeat=is_repeat)
             raise
         except PaystackRejected as rejected:
-            return await self._rejected(money, str(rejected), now)
+            return await self._rejected(money, str(rejected), now, is_repeat=is_repeat)
         return await self._found(money, refund)
 
     async def poll(self, money: RefundMoney | ReturnMoney, *, now: datetime) -> PayoutState:
@@ -71,15 +89,28 @@ class Payouts:
         return await self._look_for(money, order, now)
 
     async def _look_for(self, money: RefundMoney | ReturnMoney, order: PayoutOrder, now: datetime) -> PayoutState:
-        for refund in await self._list_of(money, order.tried_at - LISTED_FROM):
+        before = REJECTED_FROM if order.tries > 1 else LISTED_FROM
+        for refund in await self._list_of(money, order.tried_at - before):
             if refund.merchant_note == NOTE + money.reference:
                 return await self._found(money, refund)
-            if not _is_named(refund):
+            if not _is_named(refund) and not order.may_repeat:
                 raise await self._doubt(money, f"refund {refund.id} of the transaction has no note of ours", now)
+        if order.may_repeat:
+            raise NotFound("Paystack has no refund with this reference")
         if now < order.tried_at + LISTED_WITHIN:
             raise RailTimeout("whether Paystack has the refund is not known yet")
-        await self._forget(money)
-        raise NotFound("Paystack has no refund with this reference")
+        if await self._is_whole(money):
+            raise NotFound("Paystack has no refund with this reference, and would refuse a second one")
+        why = f"Paystack did not answer at {to_iso(order.tried_at)}, and lists none since"
+        raise await self._doubt(money, f"{why}; look there, then end it, or let it be requested again", now)
+
+    async def _is_whole(self, money: RefundMoney | ReturnMoney) -> bool:
+        """Of the whole transaction: Paystack refunds that once, however often it is requested."""
+        try:
+            found = await self._client.get(f"/transaction/{money.transaction_id}", wire.PaystackTransaction)
+            return wire.money(found.amount, found.currency) == money.amount
+        except (NotFound, wire.PaystackUnreadable):
+            return False
 
     async def _list_of(self, money: RefundMoney | ReturnMoney, begin: datetime) -> list[PaystackRefund]:
         """Refunds of the same transaction: our own first, then those with no note of ours."""
@@ -108,22 +139,26 @@ class Payouts:
             )  # fmt: skip
         return state.of_refund(refund)
 
-    async def _rejected(self, money: RefundMoney | ReturnMoney, why: str, now: datetime) -> PayoutState:
+    async def _rejected(
+        self, money: RefundMoney | ReturnMoney, why: str, now: datetime, *, is_repeat: bool
+    ) -> PayoutState:
         log.error("Paystack rejects a refund", reference=money.reference, why=why)
         if _NO_BALANCE in why.lower():
-            await self._forget(money)
+            await self._not_taken(money, is_repeat=is_repeat)
             raise RailBusy(f"the balance at Paystack does not cover the refund: {why}", retry_after_s=3600)
         listed = await self._list_of(money, now - REJECTED_FROM)
         if listed and listed[0].merchant_note == NOTE + money.reference:
             return await self._found(money, listed[0])
         is_paid_otherwise = not listed and _REVERSED in why.lower()
-        if is_paid_otherwise or not all(map(_is_named, listed)):
+        if is_repeat or is_paid_otherwise or not all(map(_is_named, listed)):
             raise await self._doubt(money, f"Paystack rejects it, and may have paid it before: {why}", now)
         return Failed(FailureReason.DECLINED)
 
-    async def _forget(self, money: RefundMoney | ReturnMoney) -> None:
+    async def _not_taken(self, money: RefundMoney | ReturnMoney, *, is_repeat: bool) -> None:
+        """The next request is the first again, or the same repeat."""
+        undo = store.let_repeat if is_repeat else store.delete_untaken
         async with self._db.connection() as tx:
-            await store.delete_untaken(tx, money.business_id, money.reference)
+            await undo(tx, money.business_id, money.reference)
 
     async def list_lines(self, begin: datetime, end: datetime) -> AsyncIterator[RailTransaction]:
         """Refunds that were paid out in the period."""

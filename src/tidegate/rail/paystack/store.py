@@ -33,6 +33,9 @@ class PayoutOrder(NamedTuple):
     # Paystack's; None while its answer is not known.
     refund_id: str | None
     tried_at: datetime
+    tries: int
+    # It is surely not at Paystack.
+    may_repeat: bool
 
 
 async def insert_attempt(tx: Tx, attempt: StartAttempt, *, expected: Action | None, now: datetime) -> bool:
@@ -101,12 +104,41 @@ async def set_refund_id(
     )  # fmt: skip
 
 
-async def delete_untaken(tx: Tx, business_id: str, reference: str) -> None:
-    """Of a refund that Paystack does not have: the next request is the first again."""
-    await tx.execute(
-        "DELETE FROM paystack_payout WHERE business_id = $1 AND reference = $2 AND refund_id IS NULL",
+async def begin_again(tx: Tx, order: PayoutOrder, *, now: datetime) -> bool:
+    """False when it was requested again meanwhile, or is known."""
+    done = await tx.fetchval(
+        """
+        UPDATE paystack_payout SET tries = tries + 1, tried_at = $4, may_repeat = false
+         WHERE business_id = $1 AND reference = $2 AND tries = $3 AND refund_id IS NULL
+        RETURNING true
+        """,
+        order.business_id, order.reference, order.tries, now,
+    )  # fmt: skip
+    return done is True
+
+
+async def delete_untaken(tx: Tx, business_id: str, reference: str) -> bool:
+    """Of a refund that Paystack did not take: the next request is the first again."""
+    done = await tx.fetchval(
+        """
+        DELETE FROM paystack_payout WHERE business_id = $1 AND reference = $2 AND refund_id IS NULL AND tries = 1
+        RETURNING true
+        """,
         business_id, reference,
     )  # fmt: skip
+    return done is True
+
+
+async def let_repeat(tx: Tx, business_id: str, reference: str) -> bool:
+    """Of a refund that Paystack surely does not have. False when none waits for that."""
+    done = await tx.fetchval(
+        """
+        UPDATE paystack_payout SET may_repeat = true WHERE business_id = $1 AND reference = $2 AND refund_id IS NULL
+        RETURNING true
+        """,
+        business_id, reference,
+    )  # fmt: skip
+    return done is True
 
 
 async def list_payouts_of(tx: Tx, business_id: str, transaction_reference: str) -> Sequence[PayoutOrder]:
@@ -130,6 +162,4 @@ def _action(text: str | None) -> Action | None:
 
 
 def _payout(row: Row) -> PayoutOrder:
-    return PayoutOrder(
-        row["business_id"], row["reference"], row["kind"], row["transaction_id"], row["refund_id"], row["tried_at"]
-    )
+    return PayoutOrder(*(row[name] for name in PayoutOrder._fields))
