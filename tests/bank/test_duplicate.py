@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from bank.world import settings_in
 from bank_file_maker import DAY, VIRTUAL, camt_file, entry, mt940_file, statement
-from tidegate.bank_file.duplicate import AskingEntry, DuplicateCheck, KnownEntry
+from tidegate.bank_file.alike import KnownEntry
+from tidegate.bank_file.duplicate import AskingEntry, DuplicateCheck
 from tidegate.emulator.bank.camt_writer import camt
 from tidegate.emulator.bank.model import EmulatedEntry
 from tidegate.emulator.bank.mt_writer import mt940
@@ -107,9 +108,10 @@ def of_a_run(reference: str) -> bytes:
     return file.replace(b"<Refs><AcctSvcrRef>RUN<", f"<Refs><AcctSvcrRef>{reference}<".encode())
 
 
-def with_transaction_id(reference: str | None) -> bytes:
+def with_transaction_id(reference: str | None, **changed: Any) -> bytes:
     """Which the payer's bank chooses: two banks may count alike."""
-    file = notice(entry(reference=reference, end_to_end_id=reference or "INV-77"), id=reference or "S-1")
+    one = entry(reference=reference, end_to_end_id=reference or "INV-77", **changed)
+    file = notice(one, id=reference or "S-1")
     return file.replace(b"</EndToEndId>", b"</EndToEndId><TxId>000001</TxId>")
 
 
@@ -245,6 +247,21 @@ CASES: dict[str, tuple[list[bytes], str, int]] = {
     ),
     "an identifier in the notice alone, a reference in the statement": (
         [with_transaction_id(None), camt_file(entry())], "250", 1,
+    ),
+    "a TxId in the notice of the day before, and none in the statement": (
+        [with_transaction_id(None, day=DAY - timedelta(days=1)), camt_file(entry())], "250", 1,
+    ),
+    "a TxId in the notice after the statement of the day before": (
+        [camt_file(entry(day=DAY - timedelta(days=1))), with_transaction_id(None)], "250", 1,
+    ),
+    "a TxId in the notice of the weekend, and none in the statement with the same value date": (
+        [valued(with_transaction_id(None), "2026-11-18"), camt_file(entry(day=DAY + timedelta(days=3)))], "250", 1,
+    ),
+    "a TxId in the notice of the day before, of another payment": (
+        [with_transaction_id(None, day=DAY - timedelta(days=1)), camt_file(entry(end_to_end_id="E2"))], "500", 0,
+    ),
+    "a TxId in the notice of an earlier week": (
+        [with_transaction_id(None, day=DAY - timedelta(days=7)), camt_file(entry())], "500", 0,
     ),
     "a reference in the notice, and a statement with neither that nor details": (
         [notice(entry()), without_details(camt_file(PLAIN))], "250", 1,
@@ -472,3 +489,35 @@ def test_pages_of_two_divisions_in_any_order_are_not_recorded_twice(
     files = data.draw(st.permutations([*first, *second]))
     shelf = sorted_out(*files)
     assert shelf.recorded() <= total <= shelf.recorded() + shelf.waiting()
+
+
+class Comparisons:
+    """How often two entries are compared."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.count = 0
+        real = DuplicateCheck._verdict
+
+        def counted(*given: Any, **named: Any) -> Any:
+            self.count += 1
+            return real(*given, **named)
+
+        monkeypatch.setattr(DuplicateCheck, "_verdict", counted)
+
+
+@pytest.mark.parametrize("amounts", [("1.00",), ("1.00", "2.00")])
+def test_however_many_equal_entries_are_compared_once(
+    monkeypatch: pytest.MonkeyPatch, amounts: tuple[str, ...]
+) -> None:
+    counts = []
+    for many in (60, 120):
+        equal = [replace(PLAIN, amount=Decimal(amounts[n % len(amounts)])) for n in range(many)]
+        comparisons, shelf = Comparisons(monkeypatch), Shelf()
+        shelf.bring(camt_file(*equal), batch=many // 6)
+        assert shelf.states() == ["new"] * many
+        # The same statement again: each of them once more.
+        shelf.bring(camt_file(*equal, message_id="M-2"), batch=many // 6)
+        assert shelf.states() == ["new"] * many + ["repeat"] * many
+        assert len({one.root for one in shelf.known}) == many
+        counts.append(comparisons.count)
+    assert counts[0] == counts[1] <= 6 * 6 * len(amounts)

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from bank.world import BankWorld
+from bank.world import ADA, BankWorld
 from bank_file_maker import ACCOUNT, DAY, VIRTUAL, camt_file, entry, mt940_file, statement
 from build import Shop
 from conftest import check_books
-from tidegate.bank_file import duplicate, imports, store
+from tidegate.bank_file import decide, duplicate, imports, store
 from tidegate.bank_file.folder import FolderWatch
 from tidegate.core.errors import Unavailable
 from tidegate.core.money import Currency
@@ -332,6 +332,80 @@ async def test_many_entries_in_two_files_are_credited_once_each(bank: BankWorld)
     assert notice.entry_count == ENTRIES
     assert await bank.admin.fetchval("SELECT count(*) FROM collection") == ENTRIES
     assert await bank.admin.fetchval("SELECT count(*) FROM bank_entry WHERE state = 'repeat'") == ENTRIES
+
+
+async def test_equal_entries_are_read_once_however_many_pages_they_fill(
+    bank: BankWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the statement itself, and when it comes again."""
+    monkeypatch.setattr(imports, "BATCH", 10)
+    real, read = rail_store.entry_of, list[str]()
+
+    def entry_of(details: str) -> BankEntry:
+        read.append(details)
+        return real(details)
+
+    monkeypatch.setattr("tidegate.bank_file.store.entry_of", entry_of)
+    equal = [entry("1.00", reference=None, destination=await bank.account())] * 80
+    for number, expected in ((1, 0), (2, 80)):
+        path = bank.settings.folder / f"{number}.xml"
+        path.write_bytes(camt_file(*equal, message_id=f"M-{number}"))
+        read.clear()
+        await imports.import_file(bank.deps, bank.settings, path, now=bank.now)
+        assert len(read) == expected
+    assert sorted(await bank.states()) == ["new"] * 80 + ["repeat"] * 80
+
+
+async def test_what_another_import_writes_between_two_pages_is_seen(
+    bank: BankWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(imports, "BATCH", 1)
+    equal = entry("1.00", reference=None, destination=await bank.account())
+    other = bank.settings.folder / "other.xml"
+    other.write_bytes(camt_file(equal, equal, is_copy=True))
+    real, pages = store.insert_entries, list[str]()
+
+    async def insert(tx: Any, file_id: str, kept: Any) -> None:
+        await real(tx, file_id, kept)
+        pages.append(file_id)
+
+    monkeypatch.setattr(store, "insert_entries", insert)
+    keep_statements = imports._Import._keep_statements
+
+    async def then_the_other(importing: Any, *given: Any) -> None:
+        await keep_statements(importing, *given)
+        if len(pages) == 1:
+            await imports.import_file(bank.deps, bank.settings, other, now=bank.now)
+
+    monkeypatch.setattr(imports._Import, "_keep_statements", then_the_other)
+    await bank.bring(camt_file(equal, equal), "first.xml")
+    assert sorted(await bank.states()) == ["done", "done", "repeat", "repeat"]
+    assert len(await bank.inflows()) == 2
+
+
+async def test_a_credit_without_a_common_reference_waits_and_is_credited_when_it_is_another(
+    bank: BankWorld,
+) -> None:
+    """A notice with the identifier of the payer's bank alone, a statement of the next day with the bank's reference."""
+    number = await bank.account()
+    told = camt_file(entry(reference=None, destination=number), kind="054")
+    await bank.bring(told.replace(b"</EndToEndId>", b"</EndToEndId><TxId>T-1</TxId>"))
+    later = DAY + timedelta(days=1)
+    await bank.bring(camt_file(*(entry(reference=f"R{n}", destination=number, day=later) for n in (1, 2)), id="S-2"))
+    assert sorted(await bank.states()) == ["done", "problem", "problem"]
+    assert len(await bank.inflows()) == 1
+    async with bank.runtime.db.connection() as tx:
+        same, another = await store.list_problems(tx, limit=10)
+    assert "it may be 250.00 EUR of entry 1 in file" in same.reason
+
+    async def alone(_: Any) -> None:
+        """Nothing else is written with the decision."""
+
+    common: dict[str, Any] = {"note": "the bank says so", "by": ADA, "now": bank.now, "also": alone}
+    await decide.settle(bank.runtime.db, f"{same.file_id}/{same.entry.number}", **common)
+    await decide.record(bank.runtime.db, f"{another.file_id}/{another.entry.number}", **common)
+    await bank.record()
+    assert len(await bank.inflows()) == 2
 
 
 async def test_one_entry_that_fails_holds_up_no_other(bank: BankWorld) -> None:

@@ -25,6 +25,7 @@ from tidegate.infra.db import Database, Tx
 from tidegate.ledger.model import JournalKind
 from tidegate.merchant import commands as merchants
 from tidegate.payment import sweep_store
+from tidegate.rail.bankfiles.model import BankEntry, Sheet
 from tidegate.wallet import commands as wallet_commands
 from tidegate.wallet import store as wallet_store
 from tidegate.webhook import log_store
@@ -212,11 +213,17 @@ async def test_a_page_of_a_bank_file_is_compared_by_the_index_however_many_keys_
     keys = [f"none-{number}" for number in range(15_000)]
 
     async def plan(tx: Tx) -> str:
-        return "\n".join(row["QUERY PLAN"] for row in await tx.fetch(f"EXPLAIN {bank_file_store.KNOWN}", keys))
+        rows = await tx.fetch(f"EXPLAIN {bank_file_store.KNOWN}", keys, "f", 1, None)
+        return "\n".join(row["QUERY PLAN"] for row in rows)
 
     async with database.transaction() as tx:
         assert "Seq Scan" in await plan(tx)
-        assert await bank_file_store.list_known(tx, keys) == []
+        one = BankEntry(
+            family="camt", number=1, line=1, statement=1, is_credit=True, amount=Decimal(1), currency="EUR",
+            booked_on=NOW.date(), valued_on=NOW.date(), account="DE89", sheet=Sheet(account="DE89", id="S-1"),
+            is_stated=True,
+        )  # fmt: skip
+        assert [known async for known in bank_file_store.list_known(tx, "other", [one], keys)] == []
         assert "bank_entry_by_key" in await plan(tx)
     async with database.transaction() as tx:
         assert await tx.fetchval("SHOW enable_seqscan") == "on"

@@ -6,13 +6,22 @@ Everything between needs a decision.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterable, Callable, Iterable, Sequence
 from datetime import timedelta
 from enum import IntEnum, auto
+from functools import partial
 
 import msgspec
 
+from tidegate.bank_file.alike import (
+    EqualEntries,
+    KnownEntries,
+    KnownEntry,
+    Rivals,
+    name_and_number,
+    numbered,
+    without_place,
+)
 from tidegate.bank_settings import BankFilesSettings
 from tidegate.rail.bankfiles.arrival import classify
 from tidegate.rail.bankfiles.identifier import given
@@ -23,25 +32,6 @@ from tidegate.rail.bankfiles.model import BankEntry, FileKind
 _A_DAY = timedelta(days=1)
 # Shorter ones are the end of too many others.
 NATIONAL_NUMBER_CHARS_MIN = 6
-
-
-class KnownEntry(msgspec.Struct, frozen=True, kw_only=True):
-    file_id: str
-    state: str
-    entry: BankEntry
-
-    @property
-    def place(self) -> tuple[str, int]:
-        return self.file_id, self.entry.number
-
-    @property
-    def root(self) -> str:
-        """Of all that repeat the same entry."""
-        return self.entry.repeats or f"{self.file_id}/{self.entry.number}"
-
-    def __str__(self) -> str:
-        entry = self.entry
-        return f"{entry.amount:f} {entry.currency} of entry {entry.number} in file {self.file_id[:12]}"
 
 
 class AskingEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,6 +67,10 @@ class DuplicateVerdict(IntEnum):
     UNRELATED = auto()
 
 
+_SAME, _DOUBTED = DuplicateVerdict.SAME, DuplicateVerdict.DOUBTED
+_UNSURE, _OTHER = DuplicateVerdict.UNSURE, DuplicateVerdict.OTHER
+
+
 class DuplicateCheck:
     """Of one file. Its entries come in order, in batches."""
 
@@ -84,31 +78,60 @@ class DuplicateCheck:
         self._settings = settings
         self._file_id = file_id
         self._kind = kind
-        self._known: defaultdict[str, list[KnownEntry]] = defaultdict(list)
+        self._known = KnownEntries()
+        # Keys of which all entries are known.
+        self._complete: set[str] = set()
         # Those that a binding statement has, by their roots.
         self._stated: set[str] = set()
+        # How many entries have a name.
+        self._numbers: dict[str, int] = {}
         # Those that were kept before the reading was interrupted, by number.
         self._kept: dict[int, KnownEntry] = {}
         # Statements of this file, and what they repeat: each entry once.
         self._repeated: set[tuple[int, str]] = set()
+        # Of entries of this batch and the one before, which may go on.
+        self._rivals: dict[BankEntry, Rivals] = {}
+        self._rivals_before: dict[BankEntry, Rivals] = {}
 
-    def check(self, asking: Sequence[AskingEntry], known: Iterable[KnownEntry]) -> list[KeptEntry]:
-        """`known` has all that have a key that one of these asks for: recorded ones first, then repeats, then
-        problems.
-        """
-        self._known.clear()
-        self._stated.clear()
-        self._kept.clear()
-        for one in known:
-            if one.file_id == self._file_id and one.entry.number >= asking[0].entry.number:
-                self._kept[one.entry.number] = one
-            else:
-                self._add(one)
+    def forget(self) -> None:
+        """Other files have been written: what was known is not all any more."""
+        self._complete.clear()
+
+    def missing(self, asking: Iterable[AskingEntry]) -> list[str]:
+        """Keys that these ask for, and of which not all entries are known."""
+        return list({key for one in asking for key in one.keys if key not in self._complete})
+
+    async def learn(self, asking: Sequence[AskingEntry], known: AsyncIterable[KnownEntry]) -> list[KeptEntry]:
+        """As `check`, of entries that come one after the other."""
+        self._begin(asking)
+        async for one in known:
+            self._learn(one, asking[0].entry.number)
         return [self._checked(one) for one in asking]
 
+    def check(self, asking: Sequence[AskingEntry], known: Iterable[KnownEntry]) -> list[KeptEntry]:
+        """`known` has all that have a key that is missing."""
+        self._begin(asking)
+        for one in known:
+            self._learn(one, asking[0].entry.number)
+        return [self._checked(one) for one in asking]
+
+    def _begin(self, asking: Sequence[AskingEntry]) -> None:
+        wanted = {key for one in asking for key in one.keys}
+        self._known.keep_only(wanted & self._complete)
+        self._complete = wanted
+        self._kept.clear()
+        self._rivals_before, self._rivals = self._rivals, {}
+
+    def _learn(self, known: KnownEntry, first: int) -> None:
+        if known.file_id == self._file_id and known.entry.number >= first:
+            self._kept[known.entry.number] = known
+        else:
+            self._add(known)
+
     def _add(self, known: KnownEntry) -> None:
-        for key in known.entry.keys:
-            self._known[key].append(known)
+        self._known.add(known)
+        name, number = name_and_number(known.entry)
+        self._numbers[name] = max(number, self._numbers.get(name, 0))
         if known.entry.is_stated:
             self._stated.add(known.root)
 
@@ -126,39 +149,47 @@ class DuplicateCheck:
         self._repeated.update((entry.statement, root) for root in made.entry.all_repeated)
         return made
 
-    def _compared(self, made: KeptEntry, keys: Iterable[str]) -> KeptEntry:
+    def _compared(self, made: KeptEntry, keys: Sequence[str]) -> KeptEntry:
         entry = made.entry
-        alike = [(key, one) for key in keys for one in self._known.get(key, ())]
-        free = [(key, one) for key, one in alike if not self._is_taken(one, entry)]
-        of_each: dict[tuple[str, int], DuplicateVerdict] = {}
-        for key, one in free:
-            verdict = self._verdict(key, one, entry)
-            of_each[one.place] = min(verdict, of_each.get(one.place, verdict))
-        found: dict[str, set[DuplicateVerdict]] = defaultdict(set)
-        for _, one in free:
-            found[one.root].add(of_each[one.place])
-        first = {one.root: one for _, one in reversed(free)}
-        for root, verdicts in found.items():
-            if DuplicateVerdict.SAME in verdicts and not verdicts & {DuplicateVerdict.DOUBTED, DuplicateVerdict.OTHER}:
-                return _repeat(entry, first[root], note=f"the same as {first[root]}")
-        batch = self._batch_of(entry, [one for _, one in free])
+        rivals = self._rivals_of(entry, keys)
+        is_taken = partial(self._is_taken, entry.statement)
+        firsts = list(rivals.first_of_each(is_taken))
+        for one in firsts:
+            if _SAME in one.verdicts and not one.verdicts & {_DOUBTED, _OTHER}:
+                return _repeat(entry, one.known, note=f"the same as {one.known}")
+        batch = self._batch_of(entry, rivals, is_taken)
         if batch:
             return _repeat(entry, *batch, note=f"the sum of a batch with {batch[0]}")
-        for root, verdicts in found.items():
-            is_one_of_them = bool(verdicts & {DuplicateVerdict.SAME, DuplicateVerdict.DOUBTED})
-            if is_one_of_them or (DuplicateVerdict.UNSURE in verdicts and DuplicateVerdict.OTHER not in verdicts):
-                return KeptEntry(entry=entry, state="problem", note=self._doubt(first[root], entry))
-        return msgspec.structs.replace(made, entry=_numbered(entry, [one.entry for _, one in alike]))
+        for one in firsts:
+            if one.verdicts & {_SAME, _DOUBTED} or (_UNSURE in one.verdicts and _OTHER not in one.verdicts):
+                return KeptEntry(entry=entry, state="problem", note=self._doubt(one.known, entry))
+        return msgspec.structs.replace(made, entry=numbered(entry, self._numbers.get(entry.keys[0], 0)))
 
-    def _is_taken(self, known: KnownEntry, entry: BankEntry) -> bool:
-        """In the same statement, or repeated by another entry of it."""
-        is_beside = known.file_id == self._file_id and known.entry.statement == entry.statement
-        return is_beside or (entry.statement, known.root) in self._repeated
+    def _rivals_of(self, entry: BankEntry, keys: Sequence[str]) -> Rivals:
+        """Not in the same statement. Equal entries have the same ones."""
+        sharing = {
+            one: shared
+            for one, shared in self._known.sharing(keys).items()
+            if one.file_id != self._file_id or one.entry.statement != entry.statement
+        }
+        like = without_place(entry)
+        found = self._rivals.get(like) or self._rivals_before.get(like)
+        if found is None or not found.is_of(sharing):
+            found = Rivals(sharing, keys, self._stated, partial(self._least_verdict, entry))
+        self._rivals[like] = found
+        return found
 
-    def _verdict(self, key: str, known: KnownEntry, entry: BankEntry) -> DuplicateVerdict:
+    def _is_taken(self, statement: int, root: str) -> bool:
+        """Repeated by another entry of the statement."""
+        return (statement, root) in self._repeated
+
+    def _least_verdict(self, entry: BankEntry, known: EqualEntries, keys: Sequence[str], is_stated: bool) -> int:
+        return min(self._verdict(key, known, entry, is_root_stated=is_stated) for key in keys)
+
+    def _verdict(self, key: str, known: EqualEntries, entry: BankEntry, *, is_root_stated: bool) -> DuplicateVerdict:
         other = known.entry
         if key.startswith((CONTENT, NEAR)):
-            return self._by_content(key, known, entry)
+            return self._by_content(key, known, entry, is_root_stated=is_root_stated)
         if _references_differ(other, entry):
             return DuplicateVerdict.DOUBTED if key.startswith(UETR) else DuplicateVerdict.OTHER
         is_strong = key.startswith(UETR) or (not key.startswith((VALUED, CUT)) and _is_of_one_day(other, entry))
@@ -187,7 +218,7 @@ class DuplicateCheck:
         is_one_payment = _text(given(other.end_to_end_id)) == _text(given(entry.end_to_end_id)) != ""
         return DuplicateVerdict.UNSURE if is_one_payment else DuplicateVerdict.UNRELATED
 
-    def _by_content(self, key: str, known: KnownEntry, entry: BankEntry) -> DuplicateVerdict:
+    def _by_content(self, key: str, known: EqualEntries, entry: BankEntry, *, is_root_stated: bool) -> DuplicateVerdict:
         other = known.entry
         if self._is_contradicted(other, entry):
             return DuplicateVerdict.OTHER
@@ -198,17 +229,13 @@ class DuplicateCheck:
             if abs(other.booked_on - entry.booked_on) > _A_DAY and other.valued_on != entry.valued_on:
                 return DuplicateVerdict.UNRELATED
             # What a notice told and a statement has too is not what the statement has besides.
-            return (
-                DuplicateVerdict.UNRELATED
-                if known.root in self._stated and not other.is_stated
-                else DuplicateVerdict.UNSURE
-            )
+            return DuplicateVerdict.UNRELATED if is_root_stated and not other.is_stated else DuplicateVerdict.UNSURE
         if is_another:
             return DuplicateVerdict.DOUBTED
         is_plain = not other.has_reference and not entry.has_reference
         return DuplicateVerdict.SAME if is_plain and is_another is False else DuplicateVerdict.UNSURE
 
-    def _is_of_one_division(self, known: KnownEntry, entry: BankEntry) -> bool:
+    def _is_of_one_division(self, known: EqualEntries, entry: BankEntry) -> bool:
         """Pages of a statement that follow each other in this file."""
         pages = (known.entry.sheet.page, entry.sheet.page)
         if known.file_id != self._file_id or pages[0] is None or pages[1] is None:
@@ -242,18 +269,17 @@ class DuplicateCheck:
         return entry.destination if account and entry.destination in account.virtual_numbers else None
 
     @staticmethod
-    def _batch_of(entry: BankEntry, alike: Sequence[KnownEntry]) -> list[KnownEntry]:
+    def _batch_of(entry: BankEntry, rivals: Rivals, is_taken: Callable[[str], bool]) -> list[KnownEntry]:
         """Transactions that other files have singly, when they make this entry, which is not divided."""
         if entry.part is not None or entry.own_reference or entry.entry_reference is None:
             return []
-        parts = {
-            one.root: one
-            for one in reversed(alike)
-            if one.entry.entry_reference == entry.entry_reference
-            and (one.entry.part is not None or one.entry.own_reference)
-            and one.entry.currency == entry.currency
-            and _is_of_one_day(one.entry, entry)
-        }
+
+        def is_part(other: BankEntry) -> bool:
+            is_single = other.part is not None or other.own_reference is not None
+            is_of_it = other.entry_reference == entry.entry_reference and other.currency == entry.currency
+            return is_single and is_of_it and _is_of_one_day(other, entry)
+
+        parts = {one.root: one for one in reversed(list(rivals.all_in(is_part, is_taken)))}
         is_whole = sum(one.entry.amount for one in parts.values()) == entry.amount
         return list(parts.values()) if is_whole and len(parts) > 1 else []
 
@@ -274,14 +300,6 @@ def _repeat(entry: BankEntry, known: KnownEntry, *others: KnownEntry, note: str)
     also = tuple(one.root for one in others)
     repeating = msgspec.structs.replace(entry, repeats=known.root, repeats_also=also)
     return KeptEntry(entry=repeating, state="repeat", note=note)
-
-
-def _numbered(entry: BankEntry, alike: Iterable[BankEntry]) -> BankEntry:
-    """With a name that none of these has: a bank may give its reference twice."""
-    name, *others = entry.keys
-    taken = [one.keys[0].removeprefix(name) for one in alike if one.keys[0].startswith(name)]
-    numbers = [int(text.removeprefix("~") or 1) for text in taken if not text or text.startswith("~")]
-    return msgspec.structs.replace(entry, keys=(f"{name}~{max(numbers) + 1}", name, *others)) if numbers else entry
 
 
 def _money(entry: BankEntry) -> tuple[object, str]:

@@ -76,6 +76,8 @@ class _Import:
         self._file = file
         self._id = file.id
         self._now = file.received_at
+        # The last one that was written, of the pages of all files.
+        self._page = 0
 
     async def run(self) -> ImportedFile:
         try:
@@ -146,8 +148,12 @@ class _Import:
         asking = [AskingEntry.of(one) for one in entries]
         async with self._deps.db.transaction() as tx:
             await store.lock_entries(tx)
-            known = await store.list_known(tx, [key for one in asking for key in one.keys])
-            await store.insert_entries(tx, self._id, check.check(asking, known))
+            page = await store.next_page(tx)
+            if page != self._page + 1:
+                check.forget()
+            self._page = page
+            known = store.list_known(tx, self._id, entries, check.missing(asking))
+            await store.insert_entries(tx, self._id, await check.learn(asking, known))
 
     async def _keep_statements(self, parts: Iterable[FilePart], kind: FileKind, day: date) -> None:
         async with self._deps.db.transaction() as tx:

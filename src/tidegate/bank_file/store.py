@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import date, datetime
 
 import msgspec
 
 from tidegate.bank_file import reversal_store
-from tidegate.bank_file.duplicate import KeptEntry, KnownEntry
+from tidegate.bank_file.alike import KnownEntry
+from tidegate.bank_file.duplicate import KeptEntry
 from tidegate.bank_file.model import ImportedFile
 from tidegate.bank_file.reversal import CreditFound
 from tidegate.infra.db import Row, Tx
@@ -19,6 +20,8 @@ from tidegate.rail.bankfiles.store import entry_of
 
 # The kind of leased work. The statement below repeats the name.
 RECORD = "record_bank_entries"
+# Rows that are read at a time, of which there may be a hundred thousand.
+PREFETCH = 500
 
 
 async def find_file(tx: Tx, file_id: str) -> ImportedFile | None:
@@ -79,21 +82,44 @@ async def lock_entries(tx: Tx) -> None:
     await tx.execute("SELECT pg_advisory_xact_lock(hashtextextended('tidegate/bank_entry', 0))")
 
 
+async def next_page(tx: Tx) -> int:
+    """The number of a page of entries that is written, of all files: without a gap where nobody else wrote between."""
+    number: int = await tx.fetchval("SELECT nextval('bank_entry_page')")
+    return number
+
+
+# Of the file itself, those that follow are read again, and those of the same statement are no repetitions.
 KNOWN = """
     SELECT file_id, state, details FROM bank_entry
      WHERE keys && $1::text[] AND state IN ('new', 'done', 'problem', 'repeat', 'settled')
-     ORDER BY array_position(ARRAY['repeat', 'settled', 'problem'], state) NULLS FIRST, file_id, number
+       AND NOT (file_id = $2 AND (number >= $3 OR coalesce((details ->> 'statement')::integer = $4, false)))
+"""
+KEPT = """
+    SELECT file_id, state, details FROM bank_entry
+     WHERE file_id = $1 AND number BETWEEN $2 AND $3 AND state IN ('new', 'done', 'problem', 'repeat', 'settled')
 """
 
 
-async def list_known(tx: Tx, keys: Sequence[str]) -> list[KnownEntry]:
-    """Recorded ones first, then repeats, then those that need a decision. Until the transaction ends, no table is read
-    from end to end: to the planner a comparison with thousands of keys costs as much as one with a single key, and a
-    page of an import would take longer with each page before it.
+async def list_known(
+    tx: Tx, file_id: str, entries: Sequence[BankEntry], keys: Sequence[str]
+) -> AsyncIterator[KnownEntry]:
+    """Those with these keys, and those of the entries that were kept before the reading was interrupted.
+
+    Until the transaction ends, no table is read from end to end: to the planner a comparison with thousands of keys
+    costs as much as one with a single key, and a page of an import would take longer with each page before it.
     """
     await tx.execute("SET LOCAL enable_seqscan = off")
-    rows = await tx.fetch(KNOWN, keys)
-    return [KnownEntry(file_id=row["file_id"], state=row["state"], entry=entry_of(row["details"])) for row in rows]
+    first, last = entries[0], entries[-1]
+    for row in await tx.fetch(KEPT, file_id, first.number, last.number):
+        yield _known(row)
+    beside = first.statement if first.statement == last.statement else None
+    if keys:
+        async for row in tx.cursor(KNOWN, keys, file_id, first.number, beside, prefetch=PREFETCH):
+            yield _known(row)
+
+
+def _known(row: Row) -> KnownEntry:
+    return KnownEntry(file_id=row["file_id"], state=row["state"], entry=entry_of(row["details"]))
 
 
 async def insert_entries(tx: Tx, file_id: str, kept: Sequence[KeptEntry]) -> None:

@@ -3635,6 +3635,9 @@ CREATE INDEX bank_entry_that_awaits_its_credit ON bank_entry
     WITH (fastupdate = off) WHERE awaits_credit;
 CREATE UNIQUE INDEX bank_entry_takes_back_once ON bank_entry (takes_back) WHERE takes_back IS NOT NULL;
 
+-- Pages of entries that were written, of all files: a gap tells an import that another one wrote between its own.
+CREATE SEQUENCE bank_entry_page;
+
 CREATE TABLE bank_attempt (
     business_id    text        NOT NULL CONSTRAINT bank_attempt_business_fk REFERENCES business (id),
     reference      text        NOT NULL,
@@ -3707,6 +3710,7 @@ CREATE UNIQUE INDEX bank_payout_one_end_to_end_id ON bank_payout (end_to_end_id)
 CREATE INDEX bank_payout_under_way ON bank_payout (proposed_at) WHERE status IN ('proposed', 'approved', 'exported');
 
 GRANT SELECT, INSERT, UPDATE ON bank_file, bank_entry, bank_payout, bank_export TO tidegate_app;
+GRANT USAGE ON SEQUENCE bank_entry_page TO tidegate_app;
 GRANT SELECT, INSERT ON bank_file_part, bank_statement, bank_attempt, bank_number TO tidegate_app;
 
 

@@ -20,8 +20,9 @@ MT_REFERENCE_CHARS = 16
 _DAYS_WITHOUT_A_DATE = 5
 # A weekend: the days between the bookings of one transaction in two files.
 _DAYS_BETWEEN = 3
-# What identifies an entry. Those that have the same kind are found by it; of different kinds, by amount and day.
-_NEAR_KINDS = _BY_REFERENCE, _BY_UETR, _BY_NOTHING = "r", "u", "-"
+# What identifies an entry: the bank's reference, the identifier of the payer's bank, the UETR. Entries that have a kind
+# in common are found by it; others, by amount and day.
+_NEAR_KINDS = ("-", "b", "t", "u", "bt", "bu", "tu", "btu")
 # Own, entry's, transaction's identifier, UETR: all sets of what a file may give.
 _ALL_GIVEN = tuple("".join(one for bit, one in enumerate("oetu") if number >> bit & 1) for number in range(16))
 
@@ -66,8 +67,9 @@ def asked(entry: BankEntry) -> list[str]:
     keys += [f"{day}/{place}/{text}" for text in references for day in days]
     keys += [_content(entry, digest, given) for given in _ALL_GIVEN if not set(given) & set(own)]
     kind = _identified_by(entry)
-    keys += [_near(entry, day, other) for other in _NEAR_KINDS if other != kind for day in days]
-    if kind == _BY_NOTHING:
+    keys += [_near(entry, day, other) for other in _NEAR_KINDS if other != kind and not set(other) & set(kind)
+             for day in days]  # fmt: skip
+    if kind == _NEAR_KINDS[0]:
         keys.append(_near(entry, entry.booked_on, kind))
     return list(dict.fromkeys(keys))
 
@@ -108,9 +110,8 @@ def _content(entry: BankEntry, digest: str, given: str) -> str:
 
 
 def _identified_by(entry: BankEntry) -> str:
-    if _references(entry):
-        return _BY_REFERENCE
-    return _BY_UETR if entry.uetr else _BY_NOTHING
+    given = {"b": entry.own_reference or entry.entry_reference, "t": entry.transaction_id, "u": entry.uetr}
+    return "".join(kind for kind, text in given.items() if text) or _NEAR_KINDS[0]
 
 
 def _near(entry: BankEntry, day: date, kind: str) -> str:
