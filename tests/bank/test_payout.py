@@ -18,8 +18,8 @@ from bank_file_maker import PAYER, camt_file, entry
 from build import Shop
 from conftest import check_books
 from tidegate.audit.model import Actor
+from tidegate.bank_file import decide, payout_store, store
 from tidegate.bank_file import payout as payouts
-from tidegate.bank_file import payout_store
 from tidegate.bank_file.payout_store import ProposedPayout
 from tidegate.core.errors import Conflict, NotFound
 from tidegate.core.money import Currency
@@ -154,6 +154,68 @@ async def test_a_rejected_return_fails_with_the_banks_reason(bank: BankWorld) ->
     # A debit of what was rejected needs a decision.
     await bank.bring(a_debit(payout.end_to_end_id))
     assert sorted(await bank.states()) == ["done", "problem"]
+
+
+async def record_problem(bank: BankWorld) -> str:
+    """By decision. What the entry says afterwards."""
+    async with bank.runtime.db.connection() as tx:
+        [found] = await store.list_problems(tx, limit=10)
+    subject = f"{found.file_id}/{found.entry.number}"
+
+    async def alone(_: Any) -> None:
+        """Nothing else is written with the decision."""
+
+    await decide.record(bank.runtime.db, subject, note="they say so", by=ADA, now=bank.now, also=alone)
+    await bank.record()
+    return found.reason
+
+
+async def test_a_return_that_the_bank_rejected_and_paid_all_the_same_is_booked_by_one_decision(bank: BankWorld) -> None:
+    payout = await returned(bank)
+    await approved(bank, payout)
+    order = (await exported(bank)).read_bytes()
+    await bank.bring(answer_to(order, status="RJCT", reason="AC04", now=bank.now))
+    await bank.bring(a_debit(payout.end_to_end_id))
+    reason = await record_problem(bank)
+    assert f"{payout.reference} is rejected, and was not to be paid (RJCT AC04)" in reason
+    assert "record this entry: the return is then booked as made" in reason
+    assert sorted(await bank.states()) == ["done", "done"]
+    assert (await status_of_return(bank))[0] == "confirmed"
+    assert (await listed(bank))[0].status == "done"
+    assert await bank.admin.fetchval("SELECT count(*) FROM journal WHERE kind = 'return_done'") == 1
+    assert await bank.admin.fetchval("SELECT count(*) FROM event WHERE type = 'collection.returned'") == 1
+    with pytest.raises(NotFound):
+        await ended_by_hand(bank, payout)
+
+
+async def test_a_rejected_return_that_was_paid_by_another_way_is_not_booked_twice(bank: BankWorld) -> None:
+    payout = await returned(bank)
+    await approved(bank, payout)
+    order = (await exported(bank)).read_bytes()
+    await bank.bring(answer_to(order, status="RJCT", reason="AC04", now=bank.now))
+    await ended_by_hand(bank, payout)
+    await bank.bring(a_debit(payout.end_to_end_id))
+    await record_problem(bank)
+    assert sorted(await bank.states()) == ["done", "problem"]
+    assert await bank.admin.fetchval("SELECT count(*) FROM journal WHERE kind = 'return_done'") == 1
+
+
+async def test_a_rejected_return_of_a_credit_that_the_bank_took_back_needs_nobody(bank: BankWorld) -> None:
+    """Exported, then the credit is taken back, then the return is rejected: the payer has the money once."""
+    payout = await returned(bank, uetr=UETR)
+    await approved(bank, payout)
+    order = (await exported(bank)).read_bytes()
+    await bank.bring(reversal_file(uetr=UETR))
+    assert await bank.admin.fetchval("SELECT count(*) FROM notification WHERE state = 'quarantined'") == 1
+    await bank.bring(answer_to(order, status="RJCT", reason="AC04", now=bank.now))
+    assert await status_of_return(bank) == ("confirmed", "RJCT AC04")
+    balances = await bank.admin.fetch(
+        "SELECT account, sum(amount_minor) AS total FROM entry GROUP BY 1 HAVING sum(amount_minor) <> 0"
+    )
+    assert balances == []
+    assert await bank.admin.fetchval("SELECT count(*) FROM journal WHERE kind = 'return_offset'") == 1
+    assert await bank.admin.fetchval("SELECT count(*) FROM event WHERE type = 'collection.returned'") == 1
+    assert await bank.admin.fetchval("SELECT count(*) FROM notification WHERE state = 'quarantined'") == 0
 
 
 async def test_a_payment_whose_debit_was_seen_is_not_failed_by_a_late_rejection(bank: BankWorld) -> None:

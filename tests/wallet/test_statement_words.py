@@ -18,7 +18,7 @@ DAY = datetime(2026, 11, 2, tzinfo=UTC)
 WITHOUT_WALLET = {
     JournalKind.RECEIPT_HELD, JournalKind.RECEIPT_UNCLAIMED, JournalKind.HELD_RETURNING, JournalKind.RECEIPT_RETURNING,
     JournalKind.RETURN_DONE, JournalKind.REFUND_DONE, JournalKind.REFUND_CONVERTED, JournalKind.HELD_REVERSED,
-    JournalKind.UNCLAIMED_RELEASED,
+    JournalKind.UNCLAIMED_RELEASED, JournalKind.RETURN_OFFSET,
 }  # fmt: skip
 
 

@@ -858,7 +858,7 @@ export interface FurtherDetails {
 
 export type InflowReason = "name_differs" | "account_suspended" | "account_expired" | "account_closed" | "review_refused" | "hold_ended" | "name_is_close" | "name_missing" | "amount_is_large" | "business_suspended" | "rate_missing" | "rate_stale" | "too_small_to_convert" | "too_large_to_convert" | "taken_back" | (string & {});
 
-export type JournalKind = "checkout_settled" | "inflow_credited" | "inflow_converted" | "receipt_held" | "receipt_unclaimed" | "held_settled" | "held_converted" | "held_returning" | "receipt_returning" | "return_done" | "refund_started" | "refund_done" | "refund_converted" | "refund_failed" | "credit_reversed" | "held_reversed" | "dispute_held" | "dispute_released" | "debt_collected" | "unclaimed_released" | (string & {});
+export type JournalKind = "checkout_settled" | "inflow_credited" | "inflow_converted" | "receipt_held" | "receipt_unclaimed" | "held_settled" | "held_converted" | "held_returning" | "receipt_returning" | "return_done" | "return_offset" | "refund_started" | "refund_done" | "refund_converted" | "refund_failed" | "credit_reversed" | "held_reversed" | "dispute_held" | "dispute_released" | "debt_collected" | "unclaimed_released" | (string & {});
 
 export type LinkKind = "one_off" | "reusable" | (string & {});
 

@@ -226,6 +226,22 @@ async def mark_done(tx: Tx, payout: ProposedPayout, *, sent_as: str) -> bool:
     return done is True
 
 
+async def mark_made(tx: Tx, payout: ProposedPayout, *, sent_as: str) -> bool:
+    """The bank had rejected it, and has paid it all the same; its return has not ended otherwise. False when it has, or
+    is no return that was exported."""
+    if payout.kind != "return" or await _lock_cause(tx, payout) != "failed":
+        return False
+    done = await tx.fetchval(
+        """
+        UPDATE bank_payout SET status = 'done', sent_as = $3
+         WHERE business_id = $1 AND reference = $2 AND status = 'rejected' AND export_id IS NOT NULL
+        RETURNING true
+        """,
+        payout.business_id, payout.reference, sent_as,
+    )  # fmt: skip
+    return done is True
+
+
 def _payout(row: Row) -> ProposedPayout:
     given = {name: row[name] for name in ProposedPayout.__struct_fields__ if name != "amount"}
     return ProposedPayout(**given, amount=Money(row["amount_minor"], Currency(row["currency"])))

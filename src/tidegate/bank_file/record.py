@@ -91,28 +91,44 @@ async def _judge(deps: PaymentDeps, settings: BankFilesSettings, file_id: str, e
     async with deps.db.connection() as tx:
         payout = await payout_store.find_by_end_to_end_id(tx, entry.end_to_end_id)
     if payout is not None and not entry.is_reversal:
-        return await _paid_out(deps, payout, entry, amount)
+        return await _paid_out(deps, payout, file_id, entry, amount)
     if entry.is_reversal or entry.is_return:
         return await _taken_back(deps, file_id, entry, amount)
     return RecordedAs(state="ignored", note="a debit that is none of our payments, such as the bank's charges")
 
 
-async def _paid_out(deps: PaymentDeps, payout: ProposedPayout, entry: BankEntry, amount: Money) -> RecordedAs:
+async def _paid_out(
+    deps: PaymentDeps, payout: ProposedPayout, file_id: str, entry: BankEntry, amount: Money
+) -> RecordedAs:
     if payout.amount != amount:
         return RecordedAs(state="problem", note=f"it pays {payout.reference}, which is of {payout.amount}")
     key = entry.keys[0]
-    async with deps.db.connection() as tx:
+    async with deps.db.transaction() as tx:
         is_done = await payout_store.mark_done(tx, payout, sent_as=key)
+        if not is_done and await store.is_decided(tx, file_id, entry.number):
+            is_done = await payout_store.mark_made(tx, payout, sent_as=key)
         after = await payout_store.find_by_end_to_end_id(tx, payout.end_to_end_id)
     # Done by this entry, now or in a round that was interrupted.
     if not is_done and (after is None or after.sent_as != key):
-        return RecordedAs(state="problem", note=f"{payout.reference} is {payout.status}, and was not to be paid")
+        return RecordedAs(state="problem", note=_not_to_be_paid(payout, key))
     business_id, reference = payout.business_id, payout.reference
     if payout.kind == "return":
         event: RailEvent = ReturnConfirmed(business_id=business_id, reference=reference, transaction_id=key)
     else:
         event = PollRequested(subject=PollSubject.REFUND, business_id=business_id, reference=reference)
     return RecordedAs(state="done", note=f"pays {reference}", event=event)
+
+
+def _not_to_be_paid(payout: ProposedPayout, key: str) -> str:
+    what = f"{payout.reference} is {payout.status}, and was not to be paid"
+    if payout.status != "rejected" or payout.export_id is None:
+        return what
+    if payout.kind == "return":
+        return (
+            f"{what} ({payout.reason}); if the bank has paid it, record this entry: the return is then booked as made"
+        )
+    again = f"refund it again, and end that refund by hand, as {key}"
+    return f"{what} ({payout.reason}); if the bank has paid it, the payer has money that is back in the wallet: {again}"
 
 
 async def _taken_back(deps: PaymentDeps, file_id: str, entry: BankEntry, amount: Money) -> RecordedAs | None:

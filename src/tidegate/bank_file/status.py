@@ -50,7 +50,7 @@ async def tell_rejected(deps: PaymentDeps, payout: ProposedPayout, why: str, now
     """The return fails with the bank's reason; a refund is asked about at once, and fails then."""
     log.error("the bank rejects a payment", reference=payout.reference, why=why)
     if payout.kind == "return":
-        await returns.fail(deps, NAME, payout.business_id, payout.reference, why=why)
+        await returns.fail(deps, NAME, payout.business_id, payout.reference, why=why, now=now)
         return
     async with deps.db.connection() as tx:
         await refund_store.poll_now(tx, payout.business_id, payout.reference, rail=NAME, now=now)

@@ -175,6 +175,14 @@ async def find_to_record(tx: Tx, file_id: str, number: int) -> BankEntry | None:
     return entry_of(details) if details else None
 
 
+async def is_decided(tx: Tx, file_id: str, number: int) -> bool:
+    """Whether an operator let it be recorded."""
+    found = await tx.fetchval(
+        "SELECT is_decided FROM bank_entry WHERE file_id = $1 AND number = $2", file_id, number
+    )  # fmt: skip
+    return found is True
+
+
 async def end_entry(
     tx: Tx, file_id: str, number: int, *, state: str, note: str | None, destination: str | None = None,
     awaits_credit: bool = False,
@@ -287,7 +295,7 @@ async def release_problem(tx: Tx, file_id: str, number: str, *, key: str, note: 
     released = await tx.fetchval(
         """
         UPDATE bank_entry
-           SET state = 'new', awaits_credit = false, note = note || '; ' || $3, keys = named.keys,
+           SET state = 'new', awaits_credit = false, is_decided = true, note = note || '; ' || $3, keys = named.keys,
                details = jsonb_set(details, '{keys}', to_jsonb(named.keys))
           FROM (SELECT CASE WHEN is_credit AND NOT keys @> ARRAY[$4::text] THEN $4::text || keys ELSE keys END AS keys
                   FROM bank_entry WHERE file_id = $1 AND number::text = $2) AS named

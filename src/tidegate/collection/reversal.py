@@ -114,7 +114,9 @@ async def _alert(tx: Tx, reversal: InflowReversal, now: datetime) -> None:
     log.error("a reversal does not match its credit", reference=reversal.collection.reference, reversal=reversal.id)
     collection = reversal.collection
     why = f"{reversal.amount} of {collection.reference} was reversed, which is {collection.status} {collection.amount}"
-    await notification_store.quarantine(tx, reversal.rail, "reversal-" + reversal.id, why=why, now=now)
+    await notification_store.quarantine(
+        tx, reversal.rail, notification_store.reversal_in_doubt(reversal.id), why=why, now=now
+    )
 
 
 def _undone(collection: Collection, held: Money, now: datetime) -> CollectionChange:
@@ -162,12 +164,16 @@ async def _apply_unclaimed(deps: PaymentDeps, lease: Lease, now: datetime) -> bo
             return False
         if one.amount != one.received:
             why = f"{one.amount} of {one.transaction_id} was reversed, of which {one.received} had arrived"
-            await notification_store.quarantine(tx, one.rail, "reversal-" + one.id, why=why, now=now)
+            await notification_store.quarantine(
+                tx, one.rail, notification_store.reversal_in_doubt(one.id), why=why, now=now
+            )
             return True
         if outcome == "decided":
             # The bank has the money twice: booked, and an operator must reclaim it.
             why = f"{one.amount} of {one.transaction_id} was reversed after an operator had returned or closed it"
-            await notification_store.quarantine(tx, one.rail, "reversal-" + one.id, why=why, now=now)
+            await notification_store.quarantine(
+                tx, one.rail, notification_store.reversal_in_doubt(one.id), why=why, now=now
+            )
         cause = f"{one.rail}/{one.transaction_id}"
         await ledger.post(tx, one.business_id, postings.held_reversed(cause=cause, held=one.amount, event_at=now), now)
     return True

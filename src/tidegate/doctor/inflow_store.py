@@ -67,7 +67,8 @@ async def list_wrong_events(tx: Tx) -> list[str]:
 async def list_wrongly_held(tx: Tx) -> list[str]:
     """The state of an inflow gives its amounts in suspense and in returns: all of it while it is held, or returned.
 
-    Suspense is negative by a reversal that the wallet did not cover, or that was also returned.
+    Suspense is negative by a reversal that the wallet did not cover, or that was also returned, unless the bank did not
+    return it after all.
     """
     return await _names(
         tx,
@@ -93,9 +94,11 @@ async def list_wrongly_held(tx: Tx) -> list[str]:
           LEFT JOIN journal AS twice ON twice.business_id = collection.business_id AND twice.kind = 'held_reversed'
                AND twice.cause = collection.rail || '/' || collection.transaction_id
                AND collection.return_reference IS NOT NULL
+          LEFT JOIN journal AS set_off ON set_off.business_id = collection.business_id
+               AND set_off.kind = 'return_offset' AND set_off.cause = collection.return_reference
          WHERE coalesce(held.suspense_minor, 0) + coalesce(back.suspense_minor, 0) + coalesce(debt.suspense_minor, 0)
                <> CASE WHEN collection.status = 'pending' THEN collection.source_minor
-                       WHEN twice.id IS NOT NULL THEN -collection.source_minor
+                       WHEN twice.id IS NOT NULL AND set_off.id IS NULL THEN -collection.source_minor
                        ELSE -collection.owed_minor END
             OR coalesce(held.returns_minor, 0) + coalesce(back.returns_minor, 0) + coalesce(debt.returns_minor, 0)
                <> CASE WHEN collection.return_reference IS NOT NULL AND collection.return_confirmed_at IS NULL

@@ -243,7 +243,7 @@ async def _return_ended(
     if isinstance(event, ReturnConfirmed):
         is_known = await returns.confirm(deps, ref.rail, business_id, reference, sent_as=event.transaction_id, now=now)
     else:
-        is_known = await returns.fail(deps, ref.rail, business_id, reference, why=event.reason)
+        is_known = await returns.fail(deps, ref.rail, business_id, reference, why=event.reason, now=now)
     note = None if is_known else "no return that is under way has this reference"
     await _note(deps, ref, "done" if is_known else "suspense", note, now)
 

@@ -10,6 +10,7 @@ from tidegate.audit import store as audit
 from tidegate.audit.model import Actor
 from tidegate.collection import return_confirmation
 from tidegate.collection import store as collection_store
+from tidegate.collection.return_confirmation import Posting
 from tidegate.core.clock import Clock
 from tidegate.core.errors import NotFound
 from tidegate.infra import leased_work
@@ -42,7 +43,7 @@ async def _record_end(
     if isinstance(state, Succeeded):
         await confirm(deps, rail, money.business_id, money.reference, sent_as=state.transaction_id, now=now)
     else:
-        await fail(deps, rail, money.business_id, money.reference, why=state.reason)
+        await fail(deps, rail, money.business_id, money.reference, why=state.reason, now=now)
 
 
 async def confirm(
@@ -92,21 +93,41 @@ async def _end(
     if known is None:
         raise NotFound("there is no such return, or it has ended")
     sent_as = sent_as or f"by hand/{reference}"
-    if known.collection_id is not None:
-        collection = await collection_store.find_by_id(tx, business_id, known.collection_id)
-        assert collection is not None
-        await return_confirmation.confirm_in(tx, collection, sent_as=sent_as, now=now)
-    else:
-        journal = postings.return_done(cause=reference, returned=known.amount, event_at=now)
-        await store.confirm(tx, business_id, reference, journal, sent_as=sent_as, now=now)
+    await _confirm_in(tx, known, sent_as=sent_as, now=now, post=postings.return_done)
     return known
 
 
-async def fail(deps: PaymentDeps, rail: str, business_id: str, reference: str, *, why: str) -> bool:
+async def _set_off(tx: Tx, known: KnownReturn, now: datetime) -> bool:
+    """The bank took the credit back while the return was under way, and has not made the return: the payer has the
+    money once, and nobody need do anything. False where it took nothing back.
+    """
+    transaction_id = await store.find_reversal(tx, known.business_id, known.reference)
+    if transaction_id is None:
+        return False
+    await _confirm_in(tx, known, sent_as=f"reversal/{transaction_id}", now=now, post=postings.return_offset)
+    for reversal_id in await store.list_reversal_ids(tx, known.rail, transaction_id):
+        await intake_store.close_quarantined(tx, known.rail, notification_store.reversal_in_doubt(reversal_id))
+    return True
+
+
+async def _confirm_in(tx: Tx, known: KnownReturn, *, sent_as: str, now: datetime, post: Posting) -> None:
+    if known.collection_id is not None:
+        collection = await collection_store.find_by_id(tx, known.business_id, known.collection_id)
+        assert collection is not None
+        await return_confirmation.confirm_in(tx, collection, sent_as=sent_as, now=now, post=post)
+    else:
+        journal = post(cause=known.reference, returned=known.amount, event_at=now)
+        await store.confirm(tx, known.business_id, known.reference, journal, sent_as=sent_as, now=now)
+
+
+async def fail(deps: PaymentDeps, rail: str, business_id: str, reference: str, *, why: str, now: datetime) -> bool:
     """False when the rail has no such return, or it has left already: then the money has come back."""
-    async with deps.db.connection() as tx:
+    async with deps.db.transaction() as tx:
         known = await store.find(tx, business_id, reference, rail=rail)
         is_failed = known is not None and await store.fail(tx, business_id, reference, why=why)
-    if is_failed:
+        is_set_off = known is not None and is_failed and await _set_off(tx, known, now)
+    if is_set_off:
+        deps.db.notify(EVENT_CHANNEL)
+    elif is_failed:
         log.error("a rail did not return money; an operator must", rail=rail, reference=reference, why=why)
     return is_failed

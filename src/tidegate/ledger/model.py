@@ -50,6 +50,7 @@ class JournalKind(DescribedEnum):
     HELD_RETURNING = "held_returning", "Held money is being returned."
     RECEIPT_RETURNING = "receipt_returning", "Money that could not be kept is being returned."
     RETURN_DONE = "return_done", "The bank confirmed a return."
+    RETURN_OFFSET = "return_offset", "The bank took back money that it was to return."
     REFUND_STARTED = "refund_started", "A refund was debited."
     REFUND_DONE = "refund_done", "The bank confirmed a refund."
     REFUND_CONVERTED = "refund_converted", "The bank confirmed a refund in another currency than the wallet's."

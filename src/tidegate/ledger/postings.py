@@ -17,6 +17,7 @@
     held returning     suspense    returns                   what was held is returned
     receipt returning  rail        returns                   a receipt is returned: all of it, or the excess
     return done        returns     rail                      the rail confirmed the return
+    return offset      returns     suspense                  the rail did not return it, but had taken the credit back
     refund started     wallet,     refunds                   a refund is processing; the wallet shows it as locked;
                        fee, vat                              … with our fee where the fee rule returns it
     refund done        refunds     rail                      the rail confirmed it
@@ -109,6 +110,12 @@ def return_done(*, cause: str, returned: Money, event_at: datetime) -> Journal:
     )
 
 
+def return_offset(*, cause: str, returned: Money, event_at: datetime) -> Journal:
+    return Journal(
+        JournalKind.RETURN_OFFSET, cause, _moved(returned, LedgerAccount.RETURNS, LedgerAccount.SUSPENSE), event_at
+    )
+
+
 def refund_started(*, cause: str, refunded: Money, event_at: datetime, fee: Fee | None = None) -> Journal:
     """`fee` is the part of our fee that is refunded with it."""
     entries = (*_merchant_share(refunded, fee, -1), Entry(LedgerAccount.REFUNDS, refunded))
@@ -192,6 +199,7 @@ POSTING_OF: dict[JournalKind, Callable[..., Journal]] = {
     JournalKind.HELD_RETURNING: held_returning,
     JournalKind.RECEIPT_RETURNING: receipt_returning,
     JournalKind.RETURN_DONE: return_done,
+    JournalKind.RETURN_OFFSET: return_offset,
     JournalKind.REFUND_STARTED: refund_started,
     JournalKind.REFUND_DONE: refund_done,
     JournalKind.REFUND_CONVERTED: refund_converted,

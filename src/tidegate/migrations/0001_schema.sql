@@ -873,7 +873,7 @@ CREATE TABLE journal (
     CONSTRAINT journal_kind_is_known CHECK (kind IN (
         'checkout_settled', 'inflow_credited', 'inflow_converted', 'receipt_held', 'receipt_unclaimed',
         'held_settled', 'held_converted', 'held_returning', 'receipt_returning', 'return_done',
-        'refund_started', 'refund_done', 'refund_converted', 'refund_failed', 'credit_reversed', 'held_reversed',
+        'return_offset', 'refund_started', 'refund_done', 'refund_converted', 'refund_failed', 'credit_reversed', 'held_reversed',
         'debt_collected', 'dispute_held', 'dispute_released', 'unclaimed_released')),
     CONSTRAINT journal_cause_is_named CHECK (length(cause) BETWEEN 1 AND 200)
 );
@@ -3608,6 +3608,7 @@ CREATE TABLE bank_entry (
     details       jsonb   NOT NULL,
     awaits_credit boolean NOT NULL DEFAULT false,
     takes_back    text,
+    is_decided    boolean NOT NULL DEFAULT false,
     CONSTRAINT bank_entry_pk PRIMARY KEY (file_id, number),
     CONSTRAINT bank_entry_state_is_known CHECK (state IN ('new', 'done', 'repeat', 'ignored', 'problem', 'settled')),
     CONSTRAINT bank_entry_is_recognised CHECK (cardinality(keys) > 0),
@@ -3619,6 +3620,7 @@ COMMENT ON COLUMN bank_entry.keys IS 'The first is the transaction''s identifier
 COMMENT ON COLUMN bank_entry.destination IS 'The account that it was recorded for: a virtual number, an account and a reference, or the account alone.';
 COMMENT ON COLUMN bank_entry.details IS 'The entry as it was read; empty when its payer was erased.';
 COMMENT ON COLUMN bank_entry.awaits_credit IS 'It takes money back, and no credit fits it with certainty. It is judged again when one with an identifier of its own is recorded, and when a statement is read.';
+COMMENT ON COLUMN bank_entry.is_decided IS 'An operator let it be recorded. A debit of a return that the bank had rejected is then that return.';
 COMMENT ON COLUMN bank_entry.takes_back IS 'The first key of the credit that the bank takes back with it.';
 -- Without the list of pending entries, which every look would read from end to end: a page of an import is then found
 -- in milliseconds instead of seconds.

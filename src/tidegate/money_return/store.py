@@ -133,6 +133,31 @@ async def fail(tx: Tx, business_id: str, reference: str, *, why: str) -> bool:
     return done is True
 
 
+async def find_reversal(tx: Tx, business_id: str, reference: str) -> str | None:
+    """Of a return whose credit the bank took back after it was asked for, so that suspense is less by it: the bank's
+    transaction.
+    """
+    found: str | None = await tx.fetchval(
+        """
+        SELECT back.transaction_id FROM money_return AS back
+          JOIN journal ON journal.business_id = back.business_id AND journal.kind = 'held_reversed'
+               AND journal.cause = back.rail || '/' || back.transaction_id AND journal.created_at >= back.asked_at
+          JOIN entry ON entry.business_id = journal.business_id AND entry.journal_id = journal.id
+               AND entry.account = 'suspense' AND entry.amount_minor = -back.amount_minor
+         WHERE back.business_id = $1 AND back.reference = $2
+        """,
+        business_id, reference,
+    )  # fmt: skip
+    return found
+
+
+async def list_reversal_ids(tx: Tx, rail: str, transaction_id: str) -> list[str]:
+    rows = await tx.fetch(
+        "SELECT reversal_id FROM credit_reversal WHERE rail = $1 AND transaction_id = $2", rail, transaction_id
+    )
+    return [row["reversal_id"] for row in rows]
+
+
 async def poll_now(tx: Tx, business_id: str, reference: str, *, rail: str, now: datetime) -> bool:
     """Asks for it at once, unless it has ended. False when the rail has no such return."""
     done = await tx.fetchval(

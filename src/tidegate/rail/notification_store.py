@@ -17,6 +17,10 @@ def return_in_doubt(reference: str) -> str:
     return "return-" + reference
 
 
+def reversal_in_doubt(reversal_id: str) -> str:
+    return "reversal-" + reversal_id
+
+
 async def list_doubts(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
     """What is in quarantine under these ids, and why."""
     if not ids:

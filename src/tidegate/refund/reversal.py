@@ -118,7 +118,7 @@ def _cause(one: ReceiptReversal) -> str:
 async def _alert(tx: Tx, one: ReceiptReversal, which: str, now: datetime) -> None:
     why = f"{one.amount} of {one.transaction_id} was taken back, {which}"
     log.error("reversal contradicts the recorded credit", why=why)
-    await notification_store.quarantine(tx, one.rail, "reversal-" + one.id, why=why, now=now)
+    await notification_store.quarantine(tx, one.rail, notification_store.reversal_in_doubt(one.id), why=why, now=now)
 
 
 async def collect_debts(deps: PaymentDeps, clock: Clock) -> RoundResult:

@@ -72,6 +72,7 @@ if TYPE_CHECKING:
         "held_returning",
         "receipt_returning",
         "return_done",
+        "return_offset",
         "refund_started",
         "refund_done",
         "refund_converted",
