@@ -20,13 +20,14 @@ from conftest import check_books
 from rail.bench_model import Bench, LineFault
 from rail.rail_bench import BENCHES, SANDBOXES, ProviderSandbox, SandboxAccess
 from rail.world import PAYER, RETURN_URL
+from tidegate.audit.model import OPERATOR
 from tidegate.core.clock import SettableClock, SystemClock
 from tidegate.core.errors import Unauthenticated
 from tidegate.core.ids import new_attempt_reference, new_refund_reference
 from tidegate.core.method import Method
 from tidegate.core.money import Money
 from tidegate.infra.db import Database
-from tidegate.intake import returns
+from tidegate.intake import request_again, returns
 from tidegate.payment import pay, sweep
 from tidegate.payment.change import PaymentSnapshot
 from tidegate.payment.model import PaymentStatus
@@ -100,6 +101,17 @@ class Engine:
             await refunds.poll_rails(self.deps, self.clock)
             await returns.send(self.deps, self.clock)
             await self.bench.work(self.deps, self.clock)
+
+    async def look_for_refunds(self) -> None:
+        """An operator looks at a rail that would pay twice for what it may not have, and has it requested again."""
+        query = "SELECT id FROM notification WHERE state = 'quarantined' AND rail = ANY ($1)"
+        for row in await self.admin.fetch(query, list(request_again.RAILS)):
+            assert self.bench.refunds() == 0
+            reference = row["id"].removeprefix("refund-")
+            await request_again.request_again(
+                self.deps, "refund", self.shop.business_id, reference, note="not there", by=OPERATOR,
+                now=self.clock.now(),
+            )  # fmt: skip
 
     async def receipts(self) -> list[tuple[int, str]]:
         query = "SELECT amount_minor, outcome FROM receipt WHERE business_id = $1 ORDER BY id"
@@ -357,6 +369,8 @@ async def test_a_refund_without_an_answer_is_paid_once(engine: Engine, fault: Li
     reference = await engine.refund(snapshot, 40)
     engine.bench.break_line(fault)
     await engine.poll(minutes=15)
+    await engine.look_for_refunds()
+    await engine.poll(minutes=1)
     await engine.bench.end_refunds()
     await engine.poll(minutes=30)
     assert await engine.refund_status(reference) == "successful"
@@ -421,6 +435,8 @@ async def test_down_for_an_hour(engine: Engine) -> None:
     assert await engine.receipts() == [(engine.minor(100), "settled")]
     engine.bench.mend_line()
     await engine.poll(minutes=60)
+    await engine.look_for_refunds()
+    await engine.poll(minutes=1)
     await engine.bench.end_refunds()
     await engine.poll(minutes=60)
     assert await engine.refund_status(reference) == "successful"
