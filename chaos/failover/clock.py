@@ -1,6 +1,6 @@
-"""The clock of a database machine, which can be stopped: libfaketime in Patroni and PostgreSQL.
+"""The clock of a database machine, which can be stopped: libfaketime in PostgreSQL.
 
-etcd keeps the true time: it is written in Go, which does not ask the C library.
+etcd keeps the true time, since Go does not ask the C library, and so does Patroni, whose sleeps libfaketime breaks.
 """
 
 from __future__ import annotations
@@ -19,16 +19,20 @@ class Clock:
         self.go_on()
 
     @property
-    def environment(self) -> dict[str, str]:
-        return {
-            "LD_PRELOAD": str(self._library),
-            "FAKETIME_TIMESTAMP_FILE": str(self._file),
+    def command(self) -> list[str]:
+        """What stands before a command that goes by this clock. Not in the environment of the one who becomes another
+        user for it: the library shares memory with what it starts."""
+        return [
+            "env",
+            f"LD_PRELOAD={self._library}",
+            f"FAKETIME_TIMESTAMP_FILE={self._file}",
             # Read again this many seconds after it was read.
-            "FAKETIME_CACHE_DURATION": "1",
+            "FAKETIME_CACHE_DURATION=1",
             # Waits end all the same.
-            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-            "TZ": "UTC",
-        }
+            "FAKETIME_DONT_FAKE_MONOTONIC=1",
+            "FAKETIME_ONLY_CMDS=postgres",
+            "TZ=UTC",
+        ]
 
     def stop(self) -> None:
         """A time without a sign stands still."""

@@ -112,8 +112,8 @@ class Cluster:
             SUPERUSER_PASSWORD=PASSWORD, REPLICATION_PASSWORD=PASSWORD, REWIND_PASSWORD=PASSWORD,
         )  # fmt: skip
         clock = self.clocks.get(number)
-        env = clock.environment if clock else None
-        self._start(f"patroni-{number}", number, [str(self._patroni), str(configuration)], env)
+        by_its_clock = clock.command if clock else []
+        self._start(f"patroni-{number}", number, [*by_its_clock, str(self._patroni), str(configuration)])
 
     def _make_clocks(self) -> dict[int, Clock]:
         """Where there is a library for it."""
