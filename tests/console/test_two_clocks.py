@@ -38,6 +38,9 @@ async def test_the_audit_trail_is_in_the_order_of_writing_whatever_the_clocks_sa
     # By the real time, after the credit which is of next month.
     assert (await operator.send("/audit/export", at="/audit")).status_code == 200
     page = (await operator.get("/audit")).text
-    places = [page.index(words) for words in ("exported", "collection.credited", "inflow.credit.proposed")]
+    places = [
+        page.index(words)
+        for words in ("exported the audit trail", "credited a held inflow", "proposed to credit a held inflow")
+    ]
     assert places == sorted(places)
     assert "by the merchant’s clock" in page
