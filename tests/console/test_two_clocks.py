@@ -40,7 +40,7 @@ async def test_the_audit_trail_is_in_the_order_of_writing_whatever_the_clocks_sa
     page = (await operator.get("/audit")).text
     places = [
         page.index(words)
-        for words in ("exported the audit trail", "credited a held inflow", "proposed to credit a held inflow")
+        for words in ("Exported the audit trail", "Credited a held inflow", "Proposed to credit a held inflow")
     ]
     assert places == sorted(places)
     assert "by the merchant’s clock" in page
