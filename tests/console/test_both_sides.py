@@ -112,7 +112,8 @@ ONLY_BY_COMMAND = {
 }  # fmt: skip
 # Options of commands on the table, by the field of the console's form that says the same.
 FIELD_OF = {
-    "--account": "account", "--amount": "amount", "--bank": "bank", "--business": "business", "--cap-minor": "cap",
+    "--account": "account", "--amount": "amount", "--as": "sent_as", "--bank": "bank", "--business": "business",
+    "--cap-minor": "cap",
     "--checkout-origin": "origins", "--email": "email", "--expires-at": "expires_at", "--explain": "note",
     "--fixed-minor": "fixed", "--from": "from", "--inflow-name-policy": "names", "--name": "name", "--note": "why",
     "--on-refund": "on_refund", "--outcome": "outcome", "--payment": "payment", "--percent": "percent",
