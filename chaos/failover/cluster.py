@@ -104,21 +104,21 @@ class Cluster:
         certificate, key = (self._home / f"pg{number}.{end}" for end in ("crt", "key"))
         for file in (certificate, key):
             shutil.chown(file, USER, USER)
+        clock = self.clocks.get(number)
+        programs = clock.programs(self._postgres_bin) if clock else self._postgres_bin
         configuration = self._write(
             "patroni.yml", number, NAME=f"pg{number}", DATA=str(self._data(number)),
             AUTHORITY=str(self.authority), CERTIFICATE=str(certificate), KEY=str(key),
             ETCD_HOSTS=self._etcd_hosts,
-            NETWORK=NETWORK, POSTGRES_BIN=str(self._postgres_bin), SOCKETS=str(self._folder(number)),
+            NETWORK=NETWORK, POSTGRES_BIN=str(programs), SOCKETS=str(self._folder(number)),
             SUPERUSER_PASSWORD=PASSWORD, REPLICATION_PASSWORD=PASSWORD, REWIND_PASSWORD=PASSWORD,
         )  # fmt: skip
-        clock = self.clocks.get(number)
-        by_its_clock = clock.command if clock else []
-        self._start(f"patroni-{number}", number, [*by_its_clock, str(self._patroni), str(configuration)])
+        self._start(f"patroni-{number}", number, [str(self._patroni), str(configuration)])
 
     def _make_clocks(self) -> dict[int, Clock]:
         """Where there is a library for it."""
         found = library()
-        return {number: Clock(found, self._folder(number) / "clock") for number in DATABASES} if found else {}
+        return {number: Clock(found, self._folder(number)) for number in DATABASES} if found else {}
 
     async def stop_clock(self, number: int) -> None:
         """For longer than Patroni's ttl."""
