@@ -210,7 +210,7 @@ async def test_what_waits_is_as_old_as_its_merchant_says(operator: SignedInStaff
 
 async def test_a_return_is_stuck_by_the_time_of_its_merchant(operator: SignedInStaff, inflows: Inflows) -> None:
     returned = await inflows.notified(credit(await inflows.number(), payeeName=DIFFERENT))
-    assert "Every return is done" in (await operator.get("/stuck")).text
+    assert "No return has waited for half an hour" in (await operator.get("/stuck")).text
     reference = returned["refundInfo"]["returnReference"]
     # No worker runs, so nobody asks the rail meanwhile.
     assert (await inflows.call("POST", "/sandbox/clock", {"advance": "2h"})).status_code == 200

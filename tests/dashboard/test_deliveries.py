@@ -75,8 +75,14 @@ async def test_every_try_is_shown_as_it_was_sent_and_answered(
     overview = (await owner.get("/webhooks")).text
     assert "1 of 1 arrived in 24 h" in overview
     assert "1 sent, 1 taken, 0 failed" in overview
-    assert (await owner.send(f"{at}/resend", at=at)).status_code == 303
-    assert (await world.delivery()).status == "pending"
+    sent = await owner.send(f"{at}/resend", at=at)
+    assert (sent.status_code, (await world.delivery()).status) == (303, "pending")
+    waits = await owner.client.get(sent.headers["location"])
+    assert ("It is being sent again" in waits.text, waits.headers["refresh"]) == (True, "3")
+    world.later(seconds=3_600)
+    await world.walk()
+    arrived = await owner.client.get(sent.headers["location"])
+    assert ("has arrived" in arrived.text, "refresh" in arrived.headers) == (True, False)
 
 
 async def test_an_endpoint_gets_another_address_and_other_events(

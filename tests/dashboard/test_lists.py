@@ -142,7 +142,18 @@ async def test_what_was_paid_with_another_amount_is_found_by_one_word(
         assert (len(said), "Q “" in said[0], "“" in said[0]) == (1, False, True), query
     assert await references(owner, f"q=is:unusual+ref:{over.reference}") == [over.reference]
     at = f"/payments/{over.pay_code}"
+    # A part of the excess: the rest is still to be refunded.
+    assert (await owner.send(f"{at}/refund", at=at, what="part", amount="5")).status_code == 303
+    assert over.reference in await references(owner, "q=is:unrefunded")
+    assert ("₦20.00 too much" in (await owner.get()).text, "can be refunded" in (await owner.get(at)).text) == (
+        True,
+        True,
+    )
     assert (await owner.send(f"{at}/refund", at=at, what="excess")).status_code == 303
+    for below in (at, "/payments"):
+        page = (await owner.get(below)).text
+        assert ("Excess refunded" in page, "₦20.00 over" in page) == (True, False), below
+    assert "has been refunded since" in (await owner.get(at)).text
     await create(shop, reference="UNPAID")
     for query, found in (("q=is:unrefunded", [exact, under]), ("q=is:unrefunded+is:unusual", [under])):
         assert await references(owner, query) == [one.reference for one in found], query

@@ -77,7 +77,7 @@ async def test_refunds_of_a_day_are_found_by_their_index(
     async with database.connection() as tx:
         found = await refund_store.list_page(tx, business_id, wanted, before=None, limit=51)
     assert found[0].view.refund.reference == f"rf_{first}"
-    values = (business_id, status, None, wanted.start, NOW + timedelta(days=1), 0, 51)
+    values = (business_id, status, None, wanted.start, NOW + timedelta(days=1), 0, 51, None)
     async with admin.transaction():
         await admin.execute("SET LOCAL plan_cache_mode = force_generic_plan")
         plan = await plan_of(admin, refund_store._PAGE, *values)

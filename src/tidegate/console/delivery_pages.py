@@ -73,7 +73,7 @@ class MerchantDeliveryPages:
         return self.shell.page(
             visitor, "delivery.html", section="Webhook health", wrong=wrong, status=409 if wrong else 200,
             at=_below(business.id, delivery), may_resend=visitor.may(StaffPermission.ASK), replay="",
-            explains_signature=False, is_masked=False,
+            explains_signature=False, is_masked=False, awaited_at="",
             diagnosis=diagnosis_of(delivery, f"The server of {business.name}"),
             crumbs=crumbs if facts["health"] else crumbs[:1], **facts,
         )  # fmt: skip

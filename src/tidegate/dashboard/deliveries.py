@@ -25,6 +25,9 @@ from tidegate.webhook.commands import NO_DELIVERY
 from tidegate.webhook.field import delivery_id, delivery_id_in
 from tidegate.webhook.model import EVENT_CHANNEL, Delivery, DeliveryAttempt, DeliveryStatus
 
+# How often the page of a delivery that is being sent again is drawn anew, without script too.
+LOOK_AGAIN_S = 3
+
 
 @dataclass(frozen=True)
 class DeliveryPages:
@@ -46,20 +49,25 @@ class DeliveryPages:
         at = f"/webhooks/deliveries/{delivery_id(delivery.id)}"
         since = visitor.times.field(delivery.created_at)
         replay = f"/webhooks/replay?which=failed&endpoint={delivery.endpoint_id}&since={since}"
-        return self.shell.page(
+        resent = number_in(visitor.request.query.get("resent", ""))
+        is_awaited = resent is not None and delivery.attempts_made <= resent
+        page = self.shell.page(
             visitor, "delivery.html", section="Webhooks", wrong=wrong, status=409 if wrong else 200, at=at,
+            awaited_at=f"{at}?resent={resent}" if is_awaited else "",
             may_resend=visitor.may(Permission.DELIVERIES), explains_signature=True,
             replay=replay if facts["tint"] != "good" and visitor.may(Permission.REPLAY) else "",
             is_masked=not visitor.may(Permission.SEE_PAYER), diagnosis=diagnosis_of(delivery),
             crumbs=[("Webhooks", "/webhooks")], **facts,
         )  # fmt: skip
+        refresh = (b"refresh", str(LOOK_AGAIN_S).encode())
+        return msgspec.structs.replace(page, headers=[*page.headers, refresh]) if is_awaited else page
 
     async def resend(self, visitor: DashboardVisitor) -> Html:
         delivery = await self._delivery(visitor)
 
         async def act(tx: Tx) -> str:
             await commands.resend(tx, visitor.business.id, delivery.id, by=visitor.by, now=visitor.now)
-            return f"/webhooks/deliveries/{delivery_id(delivery.id)}"
+            return f"/webhooks/deliveries/{delivery_id(delivery.id)}?resent={delivery.attempts_made}"
 
         try:
             answer = await self.shell.once(visitor, act)

@@ -145,7 +145,8 @@ _HOME = """
                                      FROM (SELECT payment, row_number() OVER (ORDER BY created_at DESC) AS place
                                              FROM payment
                                             WHERE business_id = $1 AND variance = kind AND created_at >= $8
-                                              AND variance IS NOT NULL AND status = 'success' AND refunded_minor = 0
+                                              AND variance IS NOT NULL AND status = 'success'
+                                              AND refunded_minor < greatest(received_minor - expected_minor, 1)
                                             ORDER BY created_at DESC LIMIT $7) AS recent) AS placed) AS counted),
         'wallets', (SELECT coalesce(json_agg(json_build_array(currency, balance_minor, locked_minor)
                            ORDER BY currency), '[]') FROM wallet WHERE business_id = $1),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 
@@ -29,6 +29,7 @@ from tidegate.payment.variance import Variance
 from tidegate.rail.action import FailureReason
 
 METHOD_WORDS = {one.value: methods.METHOD_WORDS[one] for one in Method}
+EXCESS_REFUNDED = "Excess refunded"
 STATUS_WORDS = {
     PaymentStatus.INITIATED: ("Created", ""),
     PaymentStatus.PENDING: ("Pending", ""),
@@ -86,17 +87,26 @@ def status_of(payment: Payment) -> tuple[str, str]:
 def difference_of(payment: Payment) -> str:
     """Beside the state: what came too much or too little."""
     if payment.variance is Variance.OVERPAYMENT:
-        return f"{amount(payment.received - payment.expected)} over"
+        return EXCESS_REFUNDED if _is_excess_refunded(payment) else f"{amount(_excess(payment))} over"
     if payment.variance is Variance.UNDERPAYMENT:
         return f"{amount(payment.expected - payment.received)} short"
     return ""
+
+
+def _excess(payment: Payment) -> Money:
+    return payment.received - payment.expected
+
+
+def _is_excess_refunded(payment: Payment) -> bool:
+    return payment.refunded >= _excess(payment)
 
 
 def sentence_of(payment: Payment) -> str:
     if payment.status is PaymentStatus.SUCCESS:
         paid = f"{amount(payment.received)} paid"
         if payment.variance is Variance.OVERPAYMENT:
-            return f"{paid}, {amount(payment.received - payment.expected)} more than asked"
+            more = f"{paid}, {amount(_excess(payment))} more than asked"
+            return f"{more}, which was refunded" if _is_excess_refunded(payment) else more
         if payment.variance is Variance.UNDERPAYMENT:
             return f"{paid}, {amount(payment.expected - payment.received)} less than asked"
         return paid
@@ -213,11 +223,9 @@ def _why(payment: Payment, business: Business, reader: TimelineReader) -> str:
     words = {"accept": "Accept", "top_up": "Top up", "return": "Return"}
     policy = words.get(business.variance_policy, business.variance_policy)
     if payment.variance is Variance.OVERPAYMENT:
-        gap, other = (
-            f"{amount(payment.received - payment.expected)} too much",
-            "With Return the excess would have gone back.",
-        )
-        return f"{reader.whose} policy is {policy} now. {gap} was settled with the rest, and can be refunded. {other}"
+        gap, other = f"{amount(_excess(payment))} too much", "With Return the excess would have gone back."
+        after = "has been refunded since" if _is_excess_refunded(payment) else "can be refunded"
+        return f"{reader.whose} policy is {policy} now. {gap} was settled with the rest, and {after}. {other}"
     gap = f"{amount(payment.expected - payment.received)} too little"
     other = "With Top up it would have waited for the rest, with Return it would have gone back."
     return f"{reader.whose} policy is {policy} now. {gap} came, and was settled as it is. {other}"
@@ -234,10 +242,10 @@ def _delivery_step(one: DeliveryFact, reader: TimelineReader) -> TimelineStep:
     link = reader.link(reader.delivery, one.id, "Delivery")
     tries = f"{one.attempts} {'try' if one.attempts == 1 else 'tries'}"
     if one.delivered_at is not None:
-        late = (one.delivered_at - one.created_at).total_seconds()
-        return TimelineStep(
-            one.delivered_at, f"{one.event_type} delivered", f"{one.url}, {tries}, {late:.0f} s late", link=link
-        )
+        # A clock that was moved forward is known to the sender a moment later: it may have sent by the one before.
+        at = max(one.delivered_at, one.created_at)
+        late = timedelta(seconds=round((at - one.created_at).total_seconds()))
+        return TimelineStep(at, f"{one.event_type} delivered", f"{one.url}, {tries}, {late} late", link=link)
     return TimelineStep(one.created_at, f"{one.event_type} not delivered yet", f"{one.url}, {tries}", "bad", link=link)
 
 

@@ -22,6 +22,7 @@ from tidegate.dashboard.format import amount
 from tidegate.dashboard.paging import place_in, place_of
 from tidegate.dashboard.payer_mask import payer_of
 from tidegate.dashboard.payment_page import (
+    EXCESS_REFUNDED,
     JOURNAL_WORDS,
     METHOD_WORDS,
     STATUS_WORDS,
@@ -253,7 +254,9 @@ def row_of(visitor: DashboardVisitor, row: PaymentRow) -> dict[str, object]:
     if is_paid and row.refunded_minor == row.received_minor:
         word, tint = "Refunded", ""
     gap = amount(Money(abs(row.received_minor - row.expected_minor), row.currency))
-    sides = {Variance.OVERPAYMENT: f"{gap} over", Variance.UNDERPAYMENT: f"{gap} short"}
+    is_excess_refunded = row.refunded_minor >= row.received_minor - row.expected_minor
+    over = EXCESS_REFUNDED if is_excess_refunded else f"{gap} over"
+    sides = {Variance.OVERPAYMENT: over, Variance.UNDERPAYMENT: f"{gap} short"}
     return {
         "at": row.created_at,
         "pay_code": row.pay_code,
