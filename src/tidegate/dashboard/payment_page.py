@@ -245,7 +245,8 @@ def _delivery_step(one: DeliveryFact, reader: TimelineReader) -> TimelineStep:
         # A clock that was moved forward is known to the sender a moment later: it may have sent by the one before.
         at = max(one.delivered_at, one.created_at)
         late = timedelta(seconds=round((at - one.created_at).total_seconds()))
-        return TimelineStep(at, f"{one.event_type} delivered", f"{one.url}, {tries}, {late} late", link=link)
+        after = f", {late} later" if late else ""
+        return TimelineStep(at, f"{one.event_type} delivered", f"{one.url}, {tries}{after}", link=link)
     return TimelineStep(one.created_at, f"{one.event_type} not delivered yet", f"{one.url}, {tries}", "bad", link=link)
 
 
