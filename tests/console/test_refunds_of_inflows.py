@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -85,6 +86,9 @@ async def test_both_people_see_both_rates_both_amounts_and_the_difference_of_a_c
         f"<dt>Debited from the wallet</dt><dd>{debited}", booked,
     ):  # fmt: skip
         assert words in page, words
+    # A rate that does not come into use changes nothing of what was seen.
+    old = inflows.runtime.clock.now() - timedelta(days=3)
+    await inflows.set_rate(Currency.EUR, Currency.USD, "9.00", quoted_at=old)
     assert (await decide(approver, await open_approval(approver))).status_code == 303
     await inflows.tick()
     await inflows.let_pass("5s")

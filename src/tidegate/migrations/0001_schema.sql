@@ -2277,13 +2277,11 @@ GRANT SELECT, INSERT ON exchange_rate TO tidegate_app;
 
 CREATE FUNCTION worth_version(p_business_id text, p_base text, p_quote text) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    RETURN 1000 * coalesce((SELECT max(id) FROM exchange_rate
-                             WHERE base = p_base AND quote = p_quote
-                               AND business_id IN (p_business_id, '000000000000000000000000')), 0)
+    RETURN 1000 * coalesce((rate_for(p_business_id, p_base, p_quote)).id, 0)
            + (SELECT count(*) % 1000 FROM fee_rule WHERE business_id = p_business_id);
 END
 $$;
-COMMENT ON FUNCTION worth_version IS 'Another number whenever a rate between two currencies is set, or a price of the business: what an inflow would be worth in its wallet may then be another amount.';
+COMMENT ON FUNCTION worth_version IS 'Another number whenever another rate between two currencies comes into use, or the business has another price: what an inflow would be worth in its wallet may then be another amount.';
 GRANT USAGE ON SEQUENCE collection_serial TO tidegate_app;
 
 
