@@ -76,7 +76,7 @@ async def test_a_command_is_proposed_by_one_and_approved_by_another(
     [waiting] = await operator.json("approval", "list")
     assert (waiting["command"], waiting["why"], waiting["proposedBy"]) == ("merchant.price", "agreed", "ops")
     assert waiting["facts"] == [
-        {"label": "card in NGN", "before": "1.40 %, VAT 7.50 %", "value": "1.10 %, VAT 7.50 %"},
+        {"label": "Card in NGN", "before": "1.40 %, VAT 7.50 %", "value": "1.10 %, VAT 7.50 %"},
     ]
     assert "1.40 %, VAT 7.50 % → 1.10 %, VAT 7.50 %" in " ".join((await operator.said("approval", "list")).split())
     number = str(waiting["number"])

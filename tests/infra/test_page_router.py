@@ -259,6 +259,7 @@ def test_nothing_in_a_request_for_a_page_is_an_error(
         "type": "http",
         "method": method,
         "path": "/things/1",
+        "raw_path": b"/things/1",
         "query_string": query,
         "headers": [(name.encode(), value) for name, value in headers],
         "tidegate.trusted_proxies": 0,

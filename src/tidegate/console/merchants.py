@@ -192,6 +192,9 @@ class MerchantPages:
     async def confirms_new(self, visitor: ConsoleVisitor) -> str:
         return f"Create the merchant {visitor.form.get('name', '').strip()}"
 
+    async def confirms_contact(self, visitor: ConsoleVisitor) -> str:
+        return f"Change the name or the address of {await self.name_of(visitor)}"
+
     async def confirms_suspension(self, visitor: ConsoleVisitor) -> str:
         return f"Suspend {await self.name_of(visitor)}"
 
@@ -212,7 +215,14 @@ class MerchantPages:
                 confirms=self.confirms_new,
             ),
             ConsoleRoute("GET", at, "showMerchant", StaffPermission.SEE, self.show),
-            ConsoleRoute("POST", f"{at}/contact", "setContact", StaffPermission.CREATE, self.set_contact),
+            ConsoleRoute(
+                "POST",
+                f"{at}/contact",
+                "setContact",
+                StaffPermission.CREATE,
+                self.set_contact,
+                confirms=self.confirms_contact,
+            ),
             ConsoleRoute(
                 "POST",
                 f"{at}/suspend",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -24,6 +24,7 @@ from tidegate.webhook.model import (
     EVENTS_ALWAYS,
     EVENTS_ON_REQUEST,
     MEANING_OF_EVENT,
+    Endpoint,
     EndpointStatus,
     NewEndpoint,
     WithSecret,
@@ -93,7 +94,7 @@ class WebhookPages:
             if problem := self.deps.guard.problem_in(url):
                 raise Invalid(Problem("url", problem))
             others = await commands.list_all(self.shell.db, visitor.business.id)
-            commands.refuse_second((one for one in others if one.id != visitor.request.path.get("endpoint")), str(url))
+            _refuse_second((one for one in others if one.id != visitor.request.path.get("endpoint")), str(url))
         except (Invalid, Conflict) as wrong:
             return await self._page(visitor, wrong, **facts)
         return None
@@ -200,6 +201,12 @@ class WebhookPages:
 
 def _events_in(visitor: DashboardVisitor) -> tuple[str, ...]:
     return (*EVENTS_ALWAYS, *(name for name in EVENTS_ON_REQUEST if visitor.form.get(f"event-{name}")))
+
+
+def _refuse_second(others: Iterable[Endpoint], url: str) -> None:
+    """Every event would arrive there twice. Programs may want that: the API takes it."""
+    if any(one.url == url for one in others):
+        raise Conflict("there is an endpoint with this address already; change that one, or delete it first")
 
 
 def _url_in(text: str) -> WebUrl:

@@ -195,7 +195,7 @@ class WebhookApi:
             replace(one, method="PATCH", path="/webhooks/endpoints/{endpointId}", name="changeEndpoint",
                     summary="Change an endpoint", description=examples.CHANGE, handler=self.change,
                     request=wire.ChangeEndpoint, request_example=examples.CHANGE_REQUEST,
-                    success_message="Endpoint changed", errors=(errors.NotFound, errors.Conflict)),
+                    success_message="Endpoint changed"),
             replace(one, path="/webhooks/endpoints/{endpointId}/rotate", name="rotateSecret",
                     summary="Rotate an endpoint's secret", description=examples.ROTATE, handler=self.rotate,
                     response=wire.EndpointWithSecret, response_example=examples.ENDPOINT_WITH_SECRET,

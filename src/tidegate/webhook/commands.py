@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -82,19 +82,12 @@ async def create(tx: Tx, vault: Vault, business_id: str, new: NewEndpoint, *, by
     others = await store.list_all(tx, business_id)
     if len(others) >= ENDPOINTS_MAX:
         raise Conflict(f"a business has at most {ENDPOINTS_MAX} webhook endpoints; delete one first")
-    refuse_second(others, new.url)
     waiting = None if others else await store.find_waiting(tx, business_id)
     secret = new.secret or (vault.open(waiting, owner=business_id) if waiting else sign.new_secret())
     await store.insert(tx, endpoint)
     await store.insert_secret(tx, business_id, endpoint.id, vault.seal(secret, owner=business_id), now=now)
     await _note(tx, endpoint, by, "created", {"url": endpoint.url, "events": endpoint.events}, now=now)
     return WithSecret(endpoint, secret)
-
-
-def refuse_second(others: Iterable[Endpoint], url: str) -> None:
-    """Two endpoints of one address would get every event twice."""
-    if any(one.url == url for one in others):
-        raise Conflict("there is an endpoint with this address already; change that one, or delete it first")
 
 
 async def list_all(db: Database, business_id: str) -> list[Endpoint]:
@@ -114,11 +107,6 @@ async def change(
     """Also resets the circuit of a failing endpoint."""
     async with db.transaction() as tx:
         await also(tx)
-        if "url" in changes:
-            # Before the endpoint, as `create` does: of two at once the second reads what the first has written.
-            await merchant_store.lock(tx, business_id)
-            others = await store.list_all(tx, business_id)
-            refuse_second((one for one in others if one.id != endpoint_id), changes["url"])
         before = await store.lock(tx, business_id, endpoint_id) or _not_found()
         after = await store.update(tx, business_id, endpoint_id, changes, now=now) or _not_found()
         kept: dict[str, Any] = {name: [getattr(before, name), getattr(after, name)] for name in changes}
