@@ -176,7 +176,8 @@ async def change(admin: Any, chance: random.Random, row: Any) -> str:
     field = chance.choice(list(FIELDS))
     value = FIELDS[field](chance, row)
     await admin.execute(
-        "ALTER TABLE entry DROP CONSTRAINT entry_account_is_known, DROP CONSTRAINT entry_keeps_the_balance_of_wallets, "
+        "ALTER DOMAIN ledger_account DROP CONSTRAINT entry_account_is_known; "
+        "ALTER TABLE entry DROP CONSTRAINT entry_keeps_the_balance_of_wallets, "
         "DROP CONSTRAINT entry_moves_something, DROP CONSTRAINT entry_one_line_per_account"
     )
     await admin.execute(

@@ -91,6 +91,12 @@ _INDEXES = """
      WHERE indrelid = $1 AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid AND conrelid = $1)
      ORDER BY relname
 """
+_DOMAINS = """
+    SELECT typname AS name, format_type(typbasetype, NULL) AS type, conname AS rule_name,
+           pg_get_constraintdef(pg_constraint.oid, true) AS rule
+      FROM pg_type JOIN pg_constraint ON contypid = pg_type.oid
+     WHERE typtype = 'd' AND typnamespace = 'public'::regnamespace ORDER BY typname
+"""
 _TRIGGERS = """
     SELECT tgname AS name,
            regexp_replace(pg_get_triggerdef(oid, true), '^CREATE (CONSTRAINT )?TRIGGER \\S+ ', '') AS rule
@@ -118,7 +124,10 @@ async def page(connection: Any) -> str:
         lines += [f"## {concept}", ""]
         for name in tables:
             lines += [line async for line in _table(connection, found[name])]
-    lines += ["## Views of tables", ""]
+    lines += ["## Lists of words", ""]
+    for domain in await connection.fetch(_DOMAINS):
+        lines.append(f"- `{domain['name']}`: {domain['type']}, `{domain['rule_name']}`: {_plain(domain['rule'])}")
+    lines += ["", "## Views of tables", ""]
     for view in await connection.fetch(_VIEWS):
         lines.append(f"- `{view['name']}` ({', '.join(view['columns'])}). {view['comment']}")
     lines += ["", "## Functions", ""]

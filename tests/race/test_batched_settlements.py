@@ -1,28 +1,30 @@
-"""Settlements of one business that wait at the same moment are written together, and each has its own outcome."""
+"""Settlements that wait at the same moment are written together, and each has its own outcome."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 import pytest
 
 from build import Checkout, Shop
-from conftest import MakeCheckout
+from conftest import MakeCheckout, MakeShop
 from tidegate.core import ids
+from tidegate.core.errors import Unavailable
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
+from tidegate.infra.db import Contended
 from tidegate.intake import commands as intake
 from tidegate.payment import attempt_store, decide, settle
 from tidegate.payment.change import ChangeOutcome, PaymentChange
 from tidegate.payment.decide import IncomingTransfer
-from tidegate.payment.destination_store import Destination
 from tidegate.payment.settle import TRIES
 from tidegate.rail.deps import PaymentDeps
 from tidegate.rail.event import MoneyArrived, Notification
-from tidegate.rail.notification import NotificationRef
+from tidegate.rail.notification import Destination, NotificationRef
 from tidegate.rail.sandbox import signed_notification
 from tidegate.rail.state import Party
 from tidegate.runtime import Runtime
@@ -220,6 +222,54 @@ async def test_money_that_is_known_keeps_nothing_else_of_its_group_from_being_wr
     ]
     assert await apply_all(deps, good, same) == [ChangeOutcome.WRITTEN, ChangeOutcome.ALREADY_RECEIVED]
     assert await count(admin, "receipt", shop.business_id) == 2
+
+
+@pytest.mark.one_server("on a cluster a batch is of one business")
+async def test_settlements_of_several_businesses_share_a_transaction(
+    new_checkout: MakeCheckout, new_shop: MakeShop, runtime: Runtime, deps: PaymentDeps, admin: Any
+) -> None:
+    shops = [await new_shop() for _ in range(4)]
+    waits = [await waiting(new_checkout, shop, 3) for shop in shops]
+    accounts = [account for _, of_shop in waits for account in of_shop]
+    await asyncio.gather(*(notify(runtime, deps, credit(runtime, account)) for account in accounts))
+    for shop, (checkouts, _) in zip(shops, waits, strict=True):
+        assert [(await checkout.view())["status"] for checkout in checkouts] == ["success"] * 3
+        assert await count(admin, "journal", shop.business_id) == 3
+    assert await admin.fetchval("SELECT count(DISTINCT xmin::text) FROM journal") < len(accounts) / 2
+
+
+async def test_outcomes_of_several_businesses_are_their_own(
+    new_checkout: MakeCheckout, new_shop: MakeShop, runtime: Runtime, deps: PaymentDeps, admin: Any
+) -> None:
+    shops = [await new_shop() for _ in range(3)]
+    changes = [await change_of(deps, runtime, (await waiting(new_checkout, shop, 1))[1][0]) for shop in shops]
+    assert await apply_all(deps, changes[1]) == [ChangeOutcome.WRITTEN]
+    stale = msgspec.structs.replace(changes[1], ref=None, receipt=None)
+    assert await apply_all(deps, changes[2], stale, changes[0]) == [
+        ChangeOutcome.WRITTEN,
+        ChangeOutcome.STALE,
+        ChangeOutcome.WRITTEN,
+    ]
+    assert [await count(admin, "journal", shop.business_id) for shop in shops] == [1, 1, 1]
+
+
+@pytest.mark.one_server("on a cluster a batch is of one business")
+async def test_a_business_whose_rows_are_locked_holds_up_no_other(
+    new_checkout: MakeCheckout, new_shop: MakeShop, runtime: Runtime, deps: PaymentDeps, admin: Any
+) -> None:
+    locked, free = [await waiting(new_checkout, await new_shop(), 1) for _ in range(2)]
+    async with admin.transaction():
+        await admin.execute("SELECT FROM payment WHERE pay_code = $1 FOR UPDATE", locked[0][0].pay_code)
+        held = asyncio.ensure_future(notify(runtime, deps, credit(runtime, locked[1][0])))
+        await notify(runtime, deps, credit(runtime, free[1][0]))
+        assert (await free[0][0].view())["status"] == "success"
+        changes = [await change_of(deps, runtime, account) for account in (locked[1][0], free[1][0])]
+        with pytest.raises(Contended):
+            await apply_all(deps, *changes)
+    with suppress(Unavailable):
+        await held
+    await notify(runtime, deps, credit(runtime, locked[1][0]))
+    assert (await locked[0][0].view())["status"] == "success"
 
 
 def test_changes_of_every_caller_share_one_batcher(runtime: Runtime) -> None:

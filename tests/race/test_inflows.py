@@ -17,13 +17,14 @@ from tidegate.account import commands as accounts
 from tidegate.account.model import Account, AccountType
 from tidegate.audit.model import OPERATOR, OURSELVES
 from tidegate.collection import reversal, review, settle, store
+from tidegate.collection.model import AccountSnapshot
 from tidegate.core import ids
 from tidegate.core.errors import Refusal
 from tidegate.core.ids import Mode
 from tidegate.core.money import Currency, Money
 from tidegate.merchant import commands as merchants
 from tidegate.rail.event import MoneyArrived
-from tidegate.rail.notification import NotificationRef
+from tidegate.rail.notification import Destination, NotificationRef
 from tidegate.rail.state import Party
 from tidegate.runtime import Runtime
 from tidegate.settings import Settings
@@ -66,6 +67,23 @@ async def test_the_same_credit_notified_many_times_at_once_is_one(inflows: Inflo
     assert (await inflows.page())["total"] == 1
     await arrive(inflows.runtime, number, "T-2")
     assert await credited(inflows.admin) == (2, 190_00)
+
+
+@pytest.mark.one_server("on a cluster each is written by itself")
+async def test_inflows_that_wait_at_the_same_moment_share_a_transaction(inflows: Inflows) -> None:
+    numbers = [await inflows.number() for _ in range(3)]
+    money = [arrival(numbers[n % 3], f"T-{n}") for n in range(12)]
+    places = [await settle.find_account(inflows.runtime.deps, Destination("sandbox", number, "")) for number in numbers]
+
+    async def record(place: AccountSnapshot | None, transfer: MoneyArrived) -> None:
+        assert place is not None
+        ref = NotificationRef(rail="sandbox", id=ids.new_event_id(), body=b"")
+        await settle.record_arrival(inflows.runtime.deps, place, transfer, ref=ref, now=inflows.now)
+
+    await asyncio.gather(*(record(places[n % 3], transfer) for n, transfer in enumerate(money)))
+    assert await credited(inflows.admin) == (12, 12 * 95_00)
+    assert await inflows.admin.fetchval("SELECT count(DISTINCT xmin::text) FROM journal") < 6
+    assert (await inflows.page())["total"] == 12
 
 
 async def test_a_suspension_in_the_same_moment_is_before_or_after(inflows: Inflows) -> None:

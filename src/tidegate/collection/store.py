@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -22,16 +23,30 @@ from tidegate.collection.rate import Rate
 from tidegate.collection.reason import InflowReason
 from tidegate.core.fee import Fee
 from tidegate.core.money import Currency, Money
-from tidegate.infra.db import Row, StaleChange, Tx, naming
+from tidegate.infra.db import Contended, Row, StaleChange, Tx, naming
 from tidegate.ledger.model import Journal
 from tidegate.ledger.store import names_refusals
 from tidegate.merchant.store import business_of
-from tidegate.rail.notification import AlreadyReceived, DuplicateNotification
+from tidegate.rail.notification import AlreadyReceived, Destination, DuplicateNotification
 from tidegate.rail.state import Party
 from tidegate.webhook.model import Event
 
 _name_checks = msgspec.json.Decoder(NameCheck)
 _parties = msgspec.json.Decoder(Party)
+
+
+async def find_account_snapshots(tx: Tx, destinations: Sequence[Destination]) -> list[AccountSnapshot | None]:
+    rows = await tx.fetch(
+        """
+        SELECT asked.position, found.*
+          FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY
+               AS asked (rail, number, transaction_id, position),
+               LATERAL find_inflow_account(asked.rail, asked.number, asked.transaction_id) AS found
+        """,
+        *map(list, zip(*destinations, strict=True)),
+    )  # fmt: skip
+    found = {row["position"]: _place(row) for row in rows}
+    return [found.get(position) for position in range(1, len(destinations) + 1)]
 
 
 async def find_account_snapshot(
@@ -42,27 +57,66 @@ async def find_account_snapshot(
     return _place(row) if row else None
 
 
+class NewInflow(NamedTuple):
+    """Decided on this version of its account."""
+
+    change: CollectionChange
+    account_version: int
+
+
 async def record(tx: Tx, change: CollectionChange, *, account_version: int) -> bool:
     """One round trip, one commit. False when the notification was processed before.
 
     Raises StaleChange when the account has changed since it was read; AlreadyReceived when the transaction is known,
     as an inflow or in suspense; DuplicateNotification when the notification was processed for another transaction.
     """
-    return await _record(tx, "SELECT record_inflow($1, $2, $3)", change, account_version)
+    return await _record(tx, "SELECT record_inflow($1, $2, $3)", NewInflow(change, account_version))
 
 
 async def credit_from_suspense(tx: Tx, change: CollectionChange, *, account_version: int) -> None:
     """In the transaction of the decision on the money. Raises as record."""
-    await _record(tx, "SELECT credit_from_suspense($1, $2, $3)", change, account_version)
+    await _record(tx, "SELECT credit_from_suspense($1, $2, $3)", NewInflow(change, account_version))
 
 
-async def _record(tx: Tx, statement: str, change: CollectionChange, account_version: int) -> bool:
-    given = {**_given(change), "notification": change.ref, "account_version": account_version}
-    with naming({"TG001": StaleChange, "notification_pk": DuplicateNotification}):
-        outcome = await tx.fetchval(statement, change.collection.business_id, _json(given), change.now)
+async def _record(tx: Tx, statement: str, inflow: NewInflow) -> bool:
+    with naming(_REFUSALS):
+        outcome = await tx.fetchval(statement, *_recorded(inflow))
+    return is_new(outcome)
+
+
+async def record_all(tx: Tx, inflows: Sequence[NewInflow]) -> list[str]:
+    """Of several businesses on one PostgreSQL, in one round trip and one commit. What `is_new` reads, for each.
+
+    Raises for all of them, as record does; Contended when one of the businesses is locked.
+    """
+    order = sorted(range(len(inflows)), key=lambda at: _wallet_of(inflows[at]))
+    given = zip(*(_recorded(inflows[at]) for at in order), strict=True)
+    with naming({**_REFUSALS, "55P03": Contended}):
+        done = await tx.fetchval("SELECT record_inflows_of_several($1, $2, $3)", *map(list, given))
+    outcomes = dict(zip(order, done, strict=True))
+    return [outcomes[at] for at in range(len(inflows))]
+
+
+def _wallet_of(inflow: NewInflow) -> tuple[str, str]:
+    """Locked in this order."""
+    return inflow.change.collection.business_id, inflow.change.collection.destination_currency
+
+
+def is_new(outcome: str) -> bool:
+    """False when the notification was processed before. Raises AlreadyReceived."""
     if outcome == "already_received":
         raise AlreadyReceived
-    return bool(outcome == "written")
+    return outcome == "written"
+
+
+_REFUSALS: dict[str, type[Exception]] = {"TG001": StaleChange, "notification_pk": DuplicateNotification}
+
+
+def _recorded(inflow: NewInflow) -> tuple[str, str, datetime]:
+    """As `record_inflow` takes it."""
+    change = inflow.change
+    given = {**_given(change), "notification": change.ref, "account_version": inflow.account_version}
+    return change.collection.business_id, _json(given), change.now
 
 
 async def change(tx: Tx, change_: CollectionChange) -> None:

@@ -262,6 +262,10 @@ async def _to_its_end(commit: Coroutine[Any, Any, None]) -> None:
         raise
 
 
+class Contended(Exception):
+    """A row that one of several writes needs is locked; nothing was written. Write each by itself."""
+
+
 class StaleChange(Exception):
     """The row has changed since it was read; nothing was written. Read, decide and write again."""
 

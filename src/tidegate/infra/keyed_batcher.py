@@ -25,9 +25,14 @@ class KeyedBatcher:
         self._by_name: WeakValueDictionary[Hashable, Batcher[Any, Any]] = WeakValueDictionary()
 
     def do(
-        self, name: Hashable, one: One, do_all: Callable[[Sequence[One]], Awaitable[Sequence[Outcome]]]
+        self,
+        name: Hashable,
+        one: One,
+        do_all: Callable[[Sequence[One]], Awaitable[Sequence[Outcome]]],
+        *,
+        at_once: int = 1,
     ) -> asyncio.Future[Outcome]:
-        """`do_all` is the same for all items of a name."""
+        """`do_all` is the same for all items of a name, and so is how many of its batches are in progress at once."""
         batcher: Batcher[One, Outcome] | None = self._by_name.get(name)
         if batcher is None:
 
@@ -38,7 +43,7 @@ class KeyedBatcher:
                 finally:
                     self._slots.release()
 
-            batcher = self._by_name[name] = Batcher(do_limited, concurrency=1)
+            batcher = self._by_name[name] = Batcher(do_limited, concurrency=at_once)
         return batcher.do(one)
 
     async def _take_slot(self) -> None:

@@ -14,7 +14,6 @@ import structlog
 from tidegate.account.model import AccountStatus
 from tidegate.collection import reversal
 from tidegate.collection import settle as inflow
-from tidegate.collection import store as collection_store
 from tidegate.collection.model import AccountSnapshot
 from tidegate.core.clock import Clock
 from tidegate.core.errors import NotFound, Unauthenticated
@@ -30,7 +29,6 @@ from tidegate.money_return import store as money_return_store
 from tidegate.payment import settle, sweep_store
 from tidegate.payment.change import PaymentSnapshot, Receipt
 from tidegate.payment.decide import IncomingTransfer, WrongCurrency
-from tidegate.payment.destination_store import Destination
 from tidegate.rail.deps import PaymentDeps
 from tidegate.rail.event import (
     AttemptOutcome,
@@ -46,7 +44,7 @@ from tidegate.rail.event import (
     ReturnFailed,
 )
 from tidegate.rail.interface import NotificationRefused, NotificationUnreadable
-from tidegate.rail.notification import AlreadyReceived, DuplicateNotification, NotificationRef
+from tidegate.rail.notification import AlreadyReceived, Destination, DuplicateNotification, NotificationRef
 from tidegate.rail.state import Party, Succeeded
 from tidegate.refund import store as refund_store
 
@@ -171,7 +169,7 @@ async def _owner_of(deps: PaymentDeps, transfer: MoneyArrived, rail: str) -> Pay
     destination = Destination(rail, transfer.account_number, transfer.transaction_id)
     finders: list[Callable[[PaymentDeps, Destination], Awaitable[PaymentSnapshot | AccountSnapshot | None]]] = [
         settle.find_by_destination,
-        _find_account,
+        inflow.find_account,
     ]
     if transfer.amount.currency in ACCOUNT_OFFERS:
         finders.reverse()
@@ -188,11 +186,6 @@ def _is_open(owner: PaymentSnapshot | AccountSnapshot) -> bool:
     if isinstance(owner, AccountSnapshot):
         return owner.account.status is AccountStatus.APPROVED
     return owner.attempt is not None and owner.attempt.is_open
-
-
-async def _find_account(deps: PaymentDeps, destination: Destination) -> AccountSnapshot | None:
-    async with deps.db.connection() as tx:
-        return await collection_store.find_account_snapshot(tx, *destination)
 
 
 async def _for_a_checkout(

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
+from itertools import groupby
 from typing import Any
 
 import msgspec
 
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
-from tidegate.infra.db import Row, StaleChange, Tx, naming
+from tidegate.infra.db import Contended, Row, StaleChange, Tx, naming
 from tidegate.infra.lease_store import Lease
 from tidegate.merchant.store import business_of
 from tidegate.money_return.model import ReturnRequest
@@ -133,47 +134,67 @@ def _is_written(outcomes: list[ChangeOutcome]) -> bool:
 
 
 async def apply_all(tx: Tx, changes: Sequence[PaymentChange]) -> list[ChangeOutcome]:
-    """Changes of one business, in one round trip and one commit; each is written completely or not at all.
+    """In one round trip and one commit; each is written completely or not at all. On a cluster of one business.
 
-    Raises for the whole batch: StaleChange when a journal is already posted or the notification was processed
+    Raises for all of them: StaleChange when a journal is already posted or the notification was processed
     concurrently for another payment, AlreadyReceived when the money was, AccountNumberTaken when another open account
-    has the number.
+    has the number, Contended when one of several businesses is locked.
     """
-    return await _apply(tx, "SELECT apply_payment_changes($1, $2, $3)", changes)
+    if len({change.payment.business_id for change in changes}) == 1:
+        return await _apply(tx, "SELECT apply_payment_changes($1, $2, $3)", changes)
+    first = _without_rivals(changes)
+    of_businesses = [list(group) for _, group in groupby(first, key=lambda at: changes[at].payment.business_id)]
+    given = [_given([changes[at] for at in of_one]) for of_one in of_businesses]
+    with naming({**_REFUSALS, "55P03": Contended}):
+        done = await tx.fetchval(
+            "SELECT apply_payment_changes_of_several($1, $2, $3)", *map(list, zip(*given, strict=True))
+        )
+    return _outcomes(changes, first, done)
 
 
 async def _apply(tx: Tx, statement: str, changes: Sequence[PaymentChange]) -> list[ChangeOutcome]:
+    """Of one business."""
     first = _without_rivals(changes)
-    rows = [_row(changes[position]) for position in first]
-    now = max(changes[position].now for position in first)
-    refusals = {
-        "TG001": StaleChange,
-        "notification_pk": StaleChange,
-        "receipt_one_per_transaction": AlreadyReceived,
-        "account_number_one_open": AccountNumberTaken,
-    }
-    with naming(refusals):
-        done = await tx.fetchval(statement, changes[0].payment.business_id, msgspec.json.encode(rows).decode(), now)
-    outcomes = [ChangeOutcome.STALE] * len(changes)
-    for position, outcome in zip(first, done, strict=True):
-        outcomes[position] = ChangeOutcome(outcome)
-    return outcomes
+    with naming(_REFUSALS):
+        done = await tx.fetchval(statement, *_given([changes[at] for at in first]))
+    return _outcomes(changes, first, done)
+
+
+_REFUSALS: dict[str, type[Exception]] = {
+    "TG001": StaleChange,
+    "notification_pk": StaleChange,
+    "receipt_one_per_transaction": AlreadyReceived,
+    "account_number_one_open": AccountNumberTaken,
+}
 
 
 def _without_rivals(changes: Sequence[PaymentChange]) -> list[int]:
     """Only the first change per payment or per notification is written; the rest are decided again afterwards.
 
-    Sorted by payment id, which is the lock order.
+    In the lock order: by business and number of the payment.
     """
     taken: set[object] = set()
     first = []
-    for position, change in sorted(enumerate(changes), key=lambda numbered: numbered[1].payment.id):
-        ref = change.ref
-        claims = {change.payment.id, (ref.rail, ref.id)} if ref else {change.payment.id}
+    for at, change in sorted(enumerate(changes), key=lambda each: (each[1].payment.business_id, each[1].payment.id)):
+        ref, owner = change.ref, (change.payment.business_id, change.payment.id)
+        claims = {owner, (ref.rail, ref.id)} if ref else {owner}
         if taken.isdisjoint(claims):
             taken |= claims
-            first.append(position)
+            first.append(at)
     return first
+
+
+def _given(changes: Sequence[PaymentChange]) -> tuple[str, str, datetime]:
+    """Changes of one business, as `apply_payment_changes` takes them."""
+    rows = msgspec.json.encode([_row(change) for change in changes]).decode()
+    return changes[0].payment.business_id, rows, max(change.now for change in changes)
+
+
+def _outcomes(changes: Sequence[PaymentChange], first: Sequence[int], done: Sequence[str]) -> list[ChangeOutcome]:
+    outcomes = [ChangeOutcome.STALE] * len(changes)
+    for at, outcome in zip(first, done, strict=True):
+        outcomes[at] = ChangeOutcome(outcome)
+    return outcomes
 
 
 def _row(change: PaymentChange) -> dict[str, Any]:

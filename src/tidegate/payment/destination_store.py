@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from tidegate.infra.db import Tx
 from tidegate.payment.attempt_store import snapshot_of
 from tidegate.payment.change import PaymentSnapshot
-
-
-class Destination(NamedTuple):
-    """The account and transaction that a rail reports for incoming money."""
-
-    rail: str
-    account_number: str
-    transaction_id: str
+from tidegate.rail.notification import Destination
 
 
 async def find_by_destinations(tx: Tx, destinations: Sequence[Destination]) -> list[PaymentSnapshot | None]:

@@ -20,10 +20,9 @@ from tidegate.merchant import store as merchant_store
 from tidegate.payment import attempt_store, decide, destination_store, sweep_store
 from tidegate.payment.change import ChangeOutcome, PaymentChange, PaymentSnapshot, after, is_only_polled_later
 from tidegate.payment.decide import IncomingTransfer
-from tidegate.payment.destination_store import Destination
 from tidegate.rail.action import FailureReason
 from tidegate.rail.deps import PaymentDeps
-from tidegate.rail.notification import AlreadyReceived, DuplicateNotification, NotificationRef
+from tidegate.rail.notification import AlreadyReceived, Destination, DuplicateNotification, NotificationRef
 from tidegate.rail.state import AttemptState, Failed
 from tidegate.webhook.model import EVENT_CHANNEL
 
@@ -183,9 +182,12 @@ async def _is_put_off(deps: PaymentDeps, snapshot: PaymentSnapshot, change: Paym
 
 
 async def _write(deps: PaymentDeps, change: PaymentChange) -> ChangeOutcome:
-    """Batched with other changes of the same business: they would wait for the same wallet lock anyway."""
+    """Batched with what waits at the same moment; on a cluster, of the same business."""
+    write_all = partial(_write_all, deps.db)
     try:
-        return await deps.batching.do(change.payment.business_id, change, partial(_write_all, deps.db))
+        if deps.db.is_cluster:
+            return await deps.batching.do(change.payment.business_id, change, write_all)
+        return await deps.batching.do("changes", change, write_all, at_once=2)
     except StaleChange:
         return ChangeOutcome.STALE
     except AlreadyReceived:

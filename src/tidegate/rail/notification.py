@@ -1,6 +1,8 @@
-"""Deduplication of a rail's notifications."""
+"""What a rail's notification is about, and its deduplication."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import msgspec
 
@@ -11,6 +13,14 @@ class NotificationRef(msgspec.Struct, frozen=True, kw_only=True):
     rail: str
     id: str
     body: bytes
+
+
+class Destination(NamedTuple):
+    """The account and transaction that a rail reports for incoming money."""
+
+    rail: str
+    account_number: str
+    transaction_id: str
 
 
 class DuplicateNotification(Exception):
