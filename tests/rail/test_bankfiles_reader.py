@@ -275,8 +275,10 @@ REFUSED = {
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_is_refused_and_why(what: str) -> None:
     file, why = REFUSED[what]
-    with pytest.raises(FileRefused, match=why):
+    with pytest.raises(FileRefused, match=why) as refused:
         entries_in(file)
+    # Of a sentence of ours, which ends it.
+    assert not str(refused.value).endswith(".")
 
 
 def test_a_file_with_a_bad_entry_gives_none_of_them() -> None:
