@@ -189,6 +189,8 @@ def test_live_mode_starts_with_paystack_and_its_usual_settings() -> None:
         ({"TIDEGATE_PAYSTACK_SECRET_KEY": ""}, "must be a secret key of Paystack"),
         ({"TIDEGATE_PAYSTACK_SECRET_KEY": "pk_live_0123456789abcdef"}, "must be a secret key of Paystack"),
         ({"TIDEGATE_PAYSTACK_SECRET_KEY": "sk_test_0123456789abcdef"}, "is a test key"),
+        ({"TIDEGATE_PAYSTACK_SECRET_KEY_OLD": "old"}, "_OLD must be a secret key of Paystack"),
+        ({"TIDEGATE_PAYSTACK_SECRET_KEY_OLD": "sk_test_0123456789abcdef"}, "_OLD must be of the same mode"),
         ({"TIDEGATE_PAYSTACK_BASE_URL": "http://api.paystack.co"}, "must begin with https://"),
         ({"TIDEGATE_PAYSTACK_CURRENCIES": "NGN UGX"}, "must name currencies of"),
         ({"TIDEGATE_PAYSTACK_WEBHOOK_IPS": "paystack.co"}, "must be IP addresses"),

@@ -50,9 +50,15 @@ class PaystackSettings:
             read.problems.append("TIDEGATE_PAYSTACK_SECRET_KEY must be a secret key of Paystack, sk_live_….")
         elif not is_emulated and not key.startswith("sk_live_"):
             read.problems.append("TIDEGATE_PAYSTACK_SECRET_KEY is a test key: live mode needs one that moves money.")
+        old_key = read.text("TIDEGATE_PAYSTACK_SECRET_KEY_OLD")
+        if old_key and not _PAYSTACK_KEY.fullmatch(old_key):
+            read.problems.append("TIDEGATE_PAYSTACK_SECRET_KEY_OLD must be a secret key of Paystack, sk_live_….")
+        elif old_key and old_key[: len("sk_live")] != key[: len("sk_live")]:
+            # Whoever knows it can sign a notification.
+            read.problems.append("TIDEGATE_PAYSTACK_SECRET_KEY_OLD must be of the same mode as the new key.")
         return cls(
             secret_key=key,
-            old_secret_key=read.text("TIDEGATE_PAYSTACK_SECRET_KEY_OLD") or None,
+            old_secret_key=old_key or None,
             base_url=base_url,
             currencies=_currencies(read, "TIDEGATE_PAYSTACK_CURRENCIES"),
             has_pesalink=read.choice("TIDEGATE_PAYSTACK_PESALINK", ["yes", "no"], default="no") == "yes",

@@ -166,6 +166,9 @@ async def test_a_payment_is_proposed_by_one_of_the_staff_and_approved_by_another
     assert [row["status"] for row in rows] == ["approved"]
     assert rows[0]["proposed_by"].startswith("staff/")
     assert rows[0]["approved_by"] != rows[0]["proposed_by"]
+    said = (await desk.run("payout", "list"))[1]
+    assert "staff/" not in said
+    assert all(one.partition("@")[0] in said for one in (OPERATING, APPROVING))
     code, said = await desk.run("payout", "refuse", "rt_2", "--why", "paid by hand", "--by", APPROVING)
     assert code == 0, said
     # Without a name it is the operator, as with other commands.

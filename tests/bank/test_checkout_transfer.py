@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,12 @@ from bank.world import ADA, BISI, SHILLINGS, BankWorld
 from build import Shop
 from conftest import check_books
 from tidegate.audit.model import Actor
+from tidegate.bank_file import imports, payout_store, record
 from tidegate.bank_file import payout as payouts
-from tidegate.bank_file import payout_store
 from tidegate.bank_file.payout_store import ProposedPayout
+from tidegate.core.clock import SettableClock
 from tidegate.intake import candidates, refunds, suspense_store
+from tidegate.payment import sweep
 from tidegate.payment.model import PaymentStatus
 from tidegate.rail.bankfiles.code import code_in, new_code
 from tidegate.retention import erase_store
@@ -60,6 +63,28 @@ async def test_without_a_right_reference_it_is_in_suspense_with_candidates(
         [candidate] = await candidates.list_candidates(tx, case)
     assert case.remittance == narration
     assert (candidate.code, candidate.business_id) == (action.reference, bank.shop.business_id)
+
+
+@pytest.mark.parametrize(
+    ("after", "status"),
+    [(timedelta(days=3, hours=20), PaymentStatus.SUCCESS), (timedelta(days=4, hours=1), PaymentStatus.EXPIRED)],
+    ids=["in the statement of Tuesday", "later"],
+)
+async def test_a_payment_waits_for_the_statement_of_a_later_day(
+    bank: BankWorld, after: timedelta, status: PaymentStatus
+) -> None:
+    pay_code, action = await begun(bank)
+    assert action.is_told_later
+    later = SettableClock(bank.now + after)
+    for sweep_round in (sweep.close_accounts, sweep.expire_payments):
+        await sweep_round(bank.deps, later)
+    file = bank.settings.folder / "statement.xml"
+    file.write_bytes(paid(action.reference))
+    await imports.import_file(bank.deps, bank.settings, file, now=later.now())
+    while any(await record.record_entries(bank.deps, later)):
+        pass
+    assert (await seen(bank, pay_code)).payment.status is status
+    assert await bank.admin.fetchval("SELECT count(*) FROM money_return") == (status is PaymentStatus.EXPIRED)
 
 
 def test_a_mistyped_reference_is_never_another() -> None:

@@ -245,3 +245,20 @@ async def test_a_closed_account_rejects_the_return_with_its_reason(
     row = await bank.admin.fetchrow("SELECT status, failure FROM money_return")
     assert (row["status"], row["failure"]) == ("failed", "RJCT AC04")
     await bank.admin.execute("UPDATE money_return SET status = 'sent', failure = NULL")
+
+
+async def test_a_file_of_payments_that_comes_twice_is_rejected(
+    bank: BankWorld, control: httpx.AsyncClient, emulated: RunningBank
+) -> None:
+    given = {"account": ACCOUNT, "amount": "9", "destination": await bank.account(), "payee_name": "Chidi Eze"}
+    await control.post("/transfer", json=given)
+    await control.post("/answers", json={"statuses": ["ACTC", "RJCT"]})
+    await imported(bank)
+    await bank.work()
+    await let_out(bank.deps, bank.settings, now=bank.now)
+    emulated.service.take_orders()
+    [taken] = (bank.settings.folder / "taken").iterdir()
+    taken.rename(bank.settings.folder / "out" / taken.name)
+    emulated.service.take_orders()
+    assert b"<Cd>AM05</Cd>" in emulated.service.written[-1]
+    assert emulated.service.paid == set()

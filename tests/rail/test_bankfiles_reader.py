@@ -195,6 +195,37 @@ def test_no_entry_is_certain_in_an_mt940_whose_narration_looks_like(narration: s
     assert all(one.problem for one in found)
 
 
+REPORT = f"\r\n:20:X\r\n:25:{ACCOUNT}\r\n:28C:1/1\r\n:34F:EUR0,"
+NARRATIONS_OF_A_REPORT = {
+    "an entry": LINE,
+    "an entry and sums": f"{LINE}\r\n:90D:0EUR0,\r\n:90C:2EUR901,00",
+    "a message": f"\r\n-{REPORT}{LINE}",
+    "a debit": LINE.replace("C900,00", "D900,00"),
+}
+
+
+@pytest.mark.parametrize("narration", NARRATIONS_OF_A_REPORT)
+def test_no_entry_is_certain_in_an_mt942_that_has_more_than_its_sums_say(narration: str) -> None:
+    file = mt942_file(entry("1.00", remittance="NARRATION"))
+    found = entries_in(file.replace(b"NARRATION", f"{NARRATIONS_OF_A_REPORT[narration]}\r\n:86:".encode()))
+    assert [one.amount for one in found] == [Decimal(1), Decimal(900)]
+    assert all(one.problem for one in found)
+
+
+@pytest.mark.parametrize("sums", [b":90D:3EUR17,50\r\n:90C:2EUR251,00\r\n", b""], ids=["of more", "not given"])
+def test_an_mt942_may_leave_small_entries_out_of_its_lines(sums: bytes) -> None:
+    file = mt942_file(entry())
+    own = b":90D:0EUR0,\r\n:90C:1EUR250,00\r\n"
+    assert own in file
+    assert [one.problem for one in entries_in(file.replace(own, sums))] == [None]
+
+
+def test_sums_that_are_none_are_refused() -> None:
+    file = mt942_file(entry()).replace(b":90C:1EUR250,00", b":90C:many")
+    with pytest.raises(FileRefused, match=r":90C: is no number and sum of entries: 'many'"):
+        entries_in(file)
+
+
 @pytest.mark.parametrize("word", ["KREF+", "KREF", "EREF+", "NONREF", "NOT-PROVIDED", "not provided", "NOTPROVIDED"])
 def test_a_word_in_the_place_of_an_identifier_is_none(word: str) -> None:
     plain = mt940_file(entry(end_to_end_id=None))
@@ -209,7 +240,7 @@ BOMB = (
     + b"]><Document>&a9;</Document>"
 )
 REFUSED = {
-    "nothing": (b"", "no message"),
+    "nothing": (b"", "it is empty"),
     "a text": (b"hello\n", "belongs to no field"),
     "a bomb": (BOMB, "document type"),
     "an external entity": (
@@ -244,8 +275,10 @@ REFUSED = {
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_is_refused_and_why(what: str) -> None:
     file, why = REFUSED[what]
-    with pytest.raises(FileRefused, match=why):
+    with pytest.raises(FileRefused, match=why) as refused:
         entries_in(file)
+    # Of a sentence of ours, which ends it.
+    assert not str(refused.value).endswith(".")
 
 
 def test_a_file_with_a_bad_entry_gives_none_of_them() -> None:

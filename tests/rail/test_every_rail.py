@@ -265,7 +265,8 @@ async def test_out_of_order_and_after_asking_is_one_payment_and_one_refund(engin
 async def test_a_late_payment_is_not_lost(engine: Engine) -> None:
     engine.needs_notifications()
     snapshot = await engine.charged()
-    engine.clock.advance(timedelta(days=2))
+    # Longer than any payment waits.
+    engine.clock.advance(timedelta(days=5))
     await sweep.expire_payments(engine.deps, engine.clock)
     ended = await engine.view(snapshot.payment.pay_code)
     assert ended.payment.status in ENDED
@@ -392,7 +393,8 @@ async def test_a_refund_of_which_another_amount_was_paid_is_not_ended(engine: En
 async def test_a_return_of_which_another_amount_was_paid_is_not_ended(engine: Engine) -> None:
     engine.needs_notifications()
     snapshot = await engine.charged()
-    engine.clock.advance(timedelta(days=2))
+    # Longer than any payment waits.
+    engine.clock.advance(timedelta(days=5))
     await sweep.expire_payments(engine.deps, engine.clock)
     await engine.paid(snapshot)
     await engine.deliver(*await engine.bench.sent(engine.clock.now()))

@@ -295,6 +295,8 @@ async def pay(world: LiveRails, page: Page, way: Way, link: str) -> None:
 
 
 async def at_the_bank(world: LiveRails, main: Locator, way: Way) -> None:
+    await expect(main.get_by_text("The bank tells us of your transfer later")).to_be_visible()
+    await expect(main.get_by_text("What arrives after")).to_be_visible()
     copy = main.get_by_role("button", name="Copy Reference")
     await world.at_the_bank(way.currency, f"order {await copy.get_attribute('data-copy')}")
 

@@ -27,6 +27,7 @@ from tidegate.core.clock import Clock
 from tidegate.infra.timestamp import to_iso
 from tidegate.merchant.field import remark_in
 from tidegate.rail.deps import PaymentDeps
+from tidegate.staff import store as staff_store
 from tidegate.staff.permission import StaffPermission
 from tidegate.staff_approval import bank as bank_approval
 from tidegate.staff_approval.bank import Payee
@@ -49,11 +50,12 @@ def payout() -> None:
 def list_(is_all: bool, limit: int, as_json: bool) -> None:
     """List payments that have not ended, the oldest first."""
 
-    async def run(deps: PaymentDeps, _: Clock) -> list[ProposedPayout]:
+    async def run(deps: PaymentDeps, _: Clock) -> tuple[list[ProposedPayout], dict[str, str]]:
         async with deps.db.connection() as tx:
-            return await payout_store.list_payouts(tx, is_open=not is_all, limit=limit)
+            found = await payout_store.list_payouts(tx, is_open=not is_all, limit=limit)
+            return found, await staff_store.list_names(tx)
 
-    found = with_payment_deps(run)
+    found, names = with_payment_deps(run)
     if as_json:
         print_record([_record(one) for one in found])
         return
@@ -63,7 +65,7 @@ def list_(is_all: bool, limit: int, as_json: bool) -> None:
     for one in found:
         to = f"{one.payee_name or 'not known'}\n{one.payee_account or 'tidegate bank payout amend says where'}"
         state = one.status + (f"\n{one.reason}" if one.reason else f"\n{one.bank_status}" if one.bank_status else "")
-        people = f"{one.proposed_by}\n{one.approved_by or ''}"
+        people = "\n".join(names.get(who, who) for who in (one.proposed_by, one.approved_by) if who)
         table.add_row(one.reference, str(one.amount), plain(to), plain(state), plain(people))
     show_table(table, "[green]✓[/] No payment is under way.")
 

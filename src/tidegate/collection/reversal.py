@@ -113,7 +113,11 @@ async def _ends_return(tx: Tx, reversal: InflowReversal, now: datetime) -> bool:
 async def _alert(tx: Tx, reversal: InflowReversal, now: datetime) -> None:
     log.error("a reversal does not match its credit", reference=reversal.collection.reference, reversal=reversal.id)
     collection = reversal.collection
-    why = f"{reversal.amount} of {collection.reference} was reversed, which is {collection.status} {collection.amount}"
+    taken = f"the bank has taken back {reversal.amount} of {collection.reference}"
+    if reversal.amount != collection.amount:
+        why = f"{taken}, which is of {collection.amount}: only a whole credit is debited here"
+    else:
+        why = f"{taken}, which was being returned: both may have left; ask the bank"
     await notification_store.quarantine(
         tx, reversal.rail, notification_store.reversal_in_doubt(reversal.id), why=why, now=now
     )

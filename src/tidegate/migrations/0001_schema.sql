@@ -2998,8 +2998,8 @@ DECLARE
 BEGIN
     UPDATE payment
        SET status = v_payment.status, expected_minor = v_payment.expected_minor, fee_rule_id = v_payment.fee_rule_id,
-           attempts = v_payment.attempts, attempts_by_method = v_payment.attempts_by_method, version = version + 1,
-           updated_at = p_now
+           attempts = v_payment.attempts, attempts_by_method = v_payment.attempts_by_method,
+           expires_at = v_payment.expires_at, version = version + 1, updated_at = p_now
      WHERE business_id = p_business_id AND id = v_payment.id AND version = v_payment.version;
     IF NOT FOUND THEN
         RETURN false;

@@ -91,6 +91,7 @@ async def begin(tx: Tx, payment: Payment, attempt: Attempt, *, replaces: Attempt
             "fee_rule_id": payment.fee_rule_id,
             "attempts": payment.attempts,
             "attempts_by_method": payment.attempts_by_method,
+            "expires_at": payment.expires_at,
         },
         "attempt": {
             "reference": attempt.reference,

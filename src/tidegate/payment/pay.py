@@ -41,6 +41,7 @@ from tidegate.payment.attempt import (
 from tidegate.payment.change import PaymentChange, PaymentSnapshot, after
 from tidegate.payment.model import Customer, Payment
 from tidegate.rail.action import AddressAction, FailureReason, OtpAction, PinAction, RedirectAction, is_polled
+from tidegate.rail.capability import MethodTerms
 from tidegate.rail.choice import AskedPrice, MethodOffer, RailOffer, choose, offer_of
 from tidegate.rail.deps import PaymentDeps
 from tidegate.rail.instrument import Address, Authorization, Otp, PaymentInstrument, Pin, TransferInstrument, choice_of
@@ -93,7 +94,8 @@ async def charge(
     _refuse_used_up(payer.deps, snapshot.payment, method)
     payment, attempt = _begin(snapshot, method, offer, details, payer.now)
     if isinstance(instrument, TransferInstrument):
-        attempt = msgspec.structs.replace(attempt, expires_at=_closing_time(snapshot, payer.now))
+        payment = transition.stay_open(payment, offer.terms.told_within, now=payer.now)
+        attempt = msgspec.structs.replace(attempt, expires_at=_closing_time(payment, payer.now, offer.terms))
         instrument = TransferInstrument(
             account_name=instrument.account_name, expires_at=attempt.expires_at or payer.now
         )
@@ -118,7 +120,7 @@ async def _account_before(payer: Payer, snapshot: PaymentSnapshot) -> PaymentSna
     if not account.takes_money_at(now):
         if transition.attempts_left(payment, Method.BANK_TRANSFER) > 0 or not can_extend(payer.deps, account):
             return None
-        account = msgspec.structs.replace(account, expires_at=_closing_time(snapshot, now))
+        account = msgspec.structs.replace(account, expires_at=_closing_time(payment, now))
     return await _resume(payer, snapshot, account)
 
 
@@ -283,7 +285,7 @@ async def extend(payer: Payer) -> PaymentSnapshot:
     if not can_extend(payer.deps, attempt):
         raise Conflict("the bank closes this account at its time; start another attempt for a new account")
     longer = msgspec.structs.replace(
-        attempt, status=AttemptStatus.WAITING, expires_at=_closing_time(snapshot, payer.now)
+        attempt, status=AttemptStatus.WAITING, expires_at=_closing_time(payment, payer.now)
     )
     return await _change_attempt(payer, snapshot, longer)
 
@@ -393,5 +395,6 @@ def price_of(snapshot: PaymentSnapshot, method: Method) -> AskedPrice:
     return AskedPrice(order.asked, order.fee_bearer, snapshot.business.fee_rule_for(order.asked.currency, method))
 
 
-def _closing_time(snapshot: PaymentSnapshot, now: datetime) -> datetime:
-    return min(now + ACCOUNT_OPEN_FOR, snapshot.payment.expires_at)
+def _closing_time(payment: Payment, now: datetime, terms: MethodTerms | None = None) -> datetime:
+    open_for = (terms and terms.told_within) or ACCOUNT_OPEN_FOR
+    return min(now + open_for, payment.expires_at)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 
@@ -98,6 +98,13 @@ def begin_attempt(payment: Payment, *, method: Method, expected: Money, fee_rule
         expected=expected,
         fee_rule_id=fee_rule_id,
     )
+
+
+def stay_open(payment: Payment, told_within: timedelta | None, *, now: datetime) -> Payment:
+    """Money that was sent in time must find the payment open, however late the rail tells of it."""
+    if told_within is None:
+        return payment
+    return msgspec.structs.replace(payment, expires_at=max(payment.expires_at, now + told_within))
 
 
 def resume_attempt(payment: Payment, *, expected: Money, fee_rule_id: str) -> Payment:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 
 import msgspec
 
@@ -35,6 +36,8 @@ class MethodTerms(msgspec.Struct, frozen=True, kw_only=True):
     is_hosted: bool = False
     # Operators of mobile money or banks of USSD that it takes now, with limits of their own; None for all.
     choices: Mapping[str, AmountLimits] | None = None
+    # How long after the payment the rail may tell of it; None for at once.
+    told_within: timedelta | None = None
     # False while the rail cannot take it.
     is_open: bool = True
 

@@ -34,7 +34,7 @@ class AskedPrice(msgspec.Struct, frozen=True):
 class RailOffer(NamedTuple):
     rail: Rail
     expected: Money
-    is_hosted: bool
+    terms: MethodTerms
 
 
 class MethodOffer(msgspec.Struct, frozen=True):
@@ -52,7 +52,7 @@ def choose(rails: Mapping[str, Rail], method: Method, price: AskedPrice, choice:
         limits = terms.limits_for(choice)
         expected = price.expected_within(limits) if limits else None
         if expected is not None:
-            return RailOffer(rail, expected, terms.is_hosted)
+            return RailOffer(rail, expected, terms)
     return None
 
 

@@ -25,7 +25,7 @@ from tidegate.payment.change import PaymentSnapshot
 from tidegate.payment.model import Payment
 from tidegate.payment.transition import attempts_left, is_final
 from tidegate.rail import phone as phones
-from tidegate.rail.action import DialAction, PromptAction
+from tidegate.rail.action import DialAction, PromptAction, TransferAction
 from tidegate.rail.choice import MethodOffer
 
 ROOT = "/pay"
@@ -271,6 +271,12 @@ class PageModel:
     @property
     def closes_at(self) -> datetime:
         return (self.attempt and self.attempt.expires_at) or self.payment.expires_at
+
+    @property
+    def is_told_later(self) -> bool:
+        """The bank tells of the money in a file, perhaps on another day."""
+        action = self.attempt.action if self.attempt else None
+        return isinstance(action, TransferAction) and action.is_told_later
 
     @property
     def attempt_age_s(self) -> int:

@@ -28,6 +28,8 @@ def mt942(statement: EmulatedStatement) -> bytes:
         f":34F:{statement.currency}0,",
         f":13D:{statement.created_at:%y%m%d%H%M}+0000",
         *(line for entry in statement.entries for line in _lines(entry)),
+        _sum("90D", [one for one in statement.entries if not one.is_credit], statement),
+        _sum("90C", [one for one in statement.entries if one.is_credit], statement),
         "-",
     ]
     return _file(lines)
@@ -40,6 +42,11 @@ def _file(lines: list[str]) -> bytes:
 def _balance(tag: str, amount: Decimal, statement: EmulatedStatement) -> str:
     day = f"{statement.created_at:%y%m%d}"
     return f":{tag}:{'C' if amount >= 0 else 'D'}{day}{statement.currency}{_decimal(abs(amount))}"
+
+
+def _sum(tag: str, entries: list[EmulatedEntry], statement: EmulatedStatement) -> str:
+    total = sum((one.amount for one in entries), Decimal(0))
+    return f":{tag}:{len(entries)}{statement.currency}{_decimal(total)}"
 
 
 def _lines(entry: EmulatedEntry) -> list[str]:

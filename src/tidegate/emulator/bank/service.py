@@ -34,6 +34,8 @@ class BankService:
         self.balances: dict[str, Decimal] = dict.fromkeys(accounts, Decimal(0))
         self.entries: dict[str, list[EmulatedEntry]] = {number: [] for number in accounts}
         self.closed: set[str] = set()
+        # Identifiers of files of payments, and of payments that were made: neither may come twice.
+        self.taken: set[str] = set()
         self.paid: set[str] = set()
         # Statuses reported in turn; the debit follows when the last one is no rejection.
         self.answers: tuple[str, ...] = ("ACTC", "ACSP", "ACSC")
@@ -152,11 +154,12 @@ class BankService:
 
     def _take(self, order: bytes, name: str) -> None:
         try:
-            _, account, payments = payments_in(order)
+            message_id, account, payments = payments_in(order)
         except (OrderNotValid, etree.XMLSyntaxError):
             self.write(f"{name}-refused.txt", b"this is no pain.001\n")
             return
-        reason = self._refusal(account, payments)
+        reason = "AM05" if message_id in self.taken else self._refusal(account, payments)
+        self.taken.add(message_id)
         if reason is not None:
             self.write(f"{name}-RJCT.xml", answer_to(order, status="RJCT", reason=reason, now=self.now()))
             return

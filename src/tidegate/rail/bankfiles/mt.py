@@ -36,6 +36,7 @@ _LINE = re.compile(
 )
 _BALANCE = re.compile(r"(?P<mark>[CD])(?P<day>\d{6})(?P<currency>[A-Z]{3})(?P<amount>\d[\d,]{0,14})\s*")
 _FLOOR = re.compile(r"(?P<currency>[A-Z]{3})[CD]?[\d,]*\s*")
+_SUM = re.compile(r"(?P<count>\d{1,5})(?P<currency>[A-Z]{3})(?P<amount>\d[\d,]{0,14})\s*")
 _SEQUENCE = re.compile(r"(?P<number>\d{1,8})(?:/(?P<page>\d{1,8}))?.*", re.DOTALL)
 # Fields that a message has once at most.
 _ONCE = ("20", "25", "28", "28C", "60F", "60M", "62F", "62M", "90C", "90D")
@@ -182,6 +183,8 @@ class _Message:
         self._currency = self._opening[1] if self._opening else self._floor_currency()
         self._total = Decimal(0)
         self._entries = 0
+        # Debits and credits: how many, and their sum.
+        self._booked = {False: (0, Decimal(0)), True: (0, Decimal(0))}
 
     def parts(self) -> Iterator[BankEntry | BankStatement]:
         for index, field in enumerate(self._fields):
@@ -202,7 +205,20 @@ class _Message:
             return f"{begin} has no closing balance"
         if self._closed().is_complete is False:
             return f"{begin} has balances that differ from its entries"
+        if any(self._exceeds(tag, is_credit=is_credit) for tag, is_credit in (("90C", True), ("90D", False))):
+            return f"{begin} has more entries than its sums say"
         return None
+
+    def _exceeds(self, tag: str, *, is_credit: bool) -> bool:
+        """Sums may count small entries that a report leaves out, and those that are not booked: never fewer."""
+        field = self._find(tag)
+        if field is None:
+            return False
+        found = _SUM.fullmatch(field.text)
+        if found is None:
+            raise FileRefused(f"line {field.line}: :{tag}: is no number and sum of entries: {field.text[:40]!r}")
+        count, total = self._booked[is_credit]
+        return count > int(found["count"]) or total > _amount(found["amount"], field.line)
 
     def _find(self, tag: str) -> MtField | None:
         return next((field for field in self._fields if field.tag == tag), None)
@@ -240,6 +256,8 @@ class _Message:
         is_booked = not found["mark"].startswith("E")
         if is_booked:
             self._total += amount if is_credit else -amount
+            count, total = self._booked[is_credit]
+            self._booked[is_credit] = (count + 1, total + amount)
         told = details_in(details)
         self._number += 1
         self._entries += 1

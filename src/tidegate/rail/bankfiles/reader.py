@@ -33,6 +33,8 @@ def opened(source: IO[bytes], named: Callable[[str], StatementAccount] = as_writ
     """
     size = source.seek(0, 2)
     source.seek(0)
+    if size == 0:
+        raise FileRefused("it is empty")
     if size > FILE_BYTES_MAX:
         raise FileRefused(f"it has {size} bytes; the limit is {FILE_BYTES_MAX}")
     head = source.read(64)

@@ -145,7 +145,8 @@ def _elements(source: IO[bytes], **options: Any) -> Iterator[Any]:
             found = _placed(source, options.get("schema")) or found
         why = found.message if found is not None else str(error.msg)
         place = f"line {found.line}: " if found is not None and found.line else f"after line {line}: " if line else ""
-        raise FileRefused(place + re.sub(r"\{urn:[^}]*\}", "", why)[:_WHY_CHARS_MAX]) from None
+        why = re.sub(r"\{urn:[^}]*\}|, use XML_PARSE_HUGE option", "", why)
+        raise FileRefused(place + why[:_WHY_CHARS_MAX].rstrip(".")) from None
 
 
 def _placed(source: IO[bytes], schema: Any) -> Any:
