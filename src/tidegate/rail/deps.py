@@ -49,8 +49,10 @@ class PaymentDeps:
     paused: PausedRails = field(default_factory=PausedRails)
 
     @property
-    def open_rails(self) -> dict[str, Rail]:
+    def open_rails(self) -> Mapping[str, Rail]:
         """For new payments and accounts: those that are not paused."""
+        if not self.paused.names:
+            return self.rails
         return {name: rail for name, rail in self.rails.items() if name not in self.paused.names}
 
     def rail(self, name: str) -> Rail:

@@ -72,6 +72,8 @@ class PageRenderer:
             bank_codes=frozenset(one.code for banks in ussd_bank.USSD_BANKS.values() for one in banks),
             known=lambda value, allowed: value if value in allowed else None,
         )
+        # Jinja's own look-up would ask for changes each time.
+        self._template = lru_cache(self._environment.get_template)
         self._environment.filters.update(grouped=grouped, plain_digits=plain_digits, unbroken=unbroken)
         macros = {
             name: lru_cache(macro) for name, macro in vars(self._macros("prepared.html")).items() if callable(macro)
@@ -135,7 +137,7 @@ class PageRenderer:
     def html(
         self, template: str, layout: Layout, *, nonce: str, status: int = 200, cookies: CookieLines, **facts: Any
     ) -> Html:
-        text = self._environment.get_template(template).render(words=layout.words, layout=layout, nonce=nonce, **facts)
+        text = self._template(template).render(words=layout.words, layout=layout, nonce=nonce, **facts)
         return Html(text.encode(), status, cookies=cookies)
 
 

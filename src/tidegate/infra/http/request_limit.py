@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from ipaddress import IPv6Address, ip_address
 
 from starlette.types import Scope
@@ -44,6 +44,8 @@ class Counted:
     who: str
 
 
+# Most addresses ask more than once.
+@lru_cache(maxsize=4_096)
 def networks_of(address: str) -> tuple[tuple[str, int], ...]:
     """What an address is counted as, and how many times the allowance of one address each has. All that is no address
     is counted as one."""
