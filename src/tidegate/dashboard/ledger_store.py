@@ -18,6 +18,13 @@ class EntryLine(NamedTuple):
     balance: Money | None
 
 
+class JournalSubject(NamedTuple):
+    """What a journal is about, and its page."""
+
+    words: str
+    page: str
+
+
 class JournalView(NamedTuple):
     id: int
     kind: str
@@ -25,19 +32,31 @@ class JournalView(NamedTuple):
     created_at: datetime
     position: int | None
     lines: list[EntryLine]
+    # None where its cause says it.
+    subject: JournalSubject | None = None
 
 
 async def find_journal(tx: Tx, business_id: str, journal_id: int) -> JournalView | None:
     rows = await tx.fetch(
         """
-        SELECT journal.id, kind, cause, created_at, link.position, account, currency, amount_minor, balance_after_minor
+        SELECT journal.id, kind, cause, journal.created_at, link.position, account, entry.currency, amount_minor,
+               balance_after_minor, paid.pay_code, paid.reference
           FROM journal JOIN entry ON entry.business_id = $1 AND entry.journal_id = journal.id
           LEFT JOIN journal_link AS link ON link.business_id = $1 AND link.journal_id = journal.id
+          LEFT JOIN payment AS paid ON paid.business_id = $1 AND paid.id = payment_of(journal.cause)
          WHERE journal.business_id = $1 AND journal.id = $2 ORDER BY line
         """,
         business_id, journal_id,
     )  # fmt: skip
-    return _journal(rows) if rows else None
+    return _journal(rows)._replace(subject=_subject(rows[0])) if rows else None
+
+
+def _subject(row: Row) -> JournalSubject | None:
+    if row["pay_code"] is not None:
+        return JournalSubject(f"payment {row['reference']}", f"/payments/{row['pay_code']}")
+    if row["kind"] == JournalKind.REFUND_STARTED:
+        return JournalSubject(f"refund {row['cause']}", f"/refunds/{row['cause']}")
+    return None
 
 
 class JournalLine(NamedTuple):
