@@ -18,13 +18,6 @@ class EntryLine(NamedTuple):
     balance: Money | None
 
 
-class JournalSubject(NamedTuple):
-    """What a journal is about, and its page."""
-
-    words: str
-    page: str
-
-
 class JournalView(NamedTuple):
     id: int
     kind: str
@@ -32,8 +25,9 @@ class JournalView(NamedTuple):
     created_at: datetime
     position: int | None
     lines: list[EntryLine]
-    # None where its cause says it.
-    subject: JournalSubject | None = None
+    # Of the payment that it is about.
+    pay_code: str | None = None
+    reference: str | None = None
 
 
 async def find_journal(tx: Tx, business_id: str, journal_id: int) -> JournalView | None:
@@ -48,15 +42,9 @@ async def find_journal(tx: Tx, business_id: str, journal_id: int) -> JournalView
         """,
         business_id, journal_id,
     )  # fmt: skip
-    return _journal(rows)._replace(subject=_subject(rows[0])) if rows else None
-
-
-def _subject(row: Row) -> JournalSubject | None:
-    if row["pay_code"] is not None:
-        return JournalSubject(f"payment {row['reference']}", f"/payments/{row['pay_code']}")
-    if row["kind"] == JournalKind.REFUND_STARTED:
-        return JournalSubject(f"refund {row['cause']}", f"/refunds/{row['cause']}")
-    return None
+    if not rows:
+        return None
+    return _journal(rows)._replace(pay_code=rows[0]["pay_code"], reference=rows[0]["reference"])
 
 
 class JournalLine(NamedTuple):
