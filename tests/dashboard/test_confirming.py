@@ -87,7 +87,7 @@ async def test_the_page_names_the_act_and_cancel_leads_back(
     await owner.send("/webhooks/endpoints", at="/webhooks", url="https://shop.example.com/hook")
     endpoint = await admin.fetchval("SELECT id FROM webhook_endpoint")
     await admin.execute(LAPSED)
-    refund = f"the refund of ₦20.00 of {paid.pay_code} that Sade Lawal asked for"
+    refund = f"the refund of ₦20.00 of {paid.reference} that Sade Lawal asked for"
     for below, page, fields, act in (
         (f"{at}/refund", at, {"what": "part", "amount": "50"}, f"Refund ₦50.00 of {reference} to {payer}"),
         (f"/approvals/{number}/approve", TO_APPROVE, {}, f"Approve {refund}"),

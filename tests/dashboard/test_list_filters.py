@@ -94,6 +94,29 @@ async def test_filters_that_agree_filter_together(owner: SignedInPerson, shop: S
         assert ("ORDER-1" in page) is ("unusual" not in query), query
 
 
+async def test_an_amount_is_searched_as_pages_write_it(owner: SignedInPerson, shop: Shop) -> None:
+    for amount in (12_500, 12_501):
+        await shop.create(order(reference=f"ORDER-{amount}", amount=amount))
+    for typed in ("12,500", "₦12,500.00", "₦12500"):
+        for below in ("/payments", "/find"):
+            page = (await owner.get(f"{below}?q={quote(typed)}")).text
+            assert ("ORDER-12500" in page, "ORDER-12501" in page) == (True, False), (below, typed)
+
+
+async def test_a_search_that_finds_nothing_names_what_may_have_been_meant(owner: SignedInPerson, shop: Shop) -> None:
+    await shop.create(order(reference="ORDER-1", amount=12_500))
+    for typed, other in (("order-1", "ORDER-1"), ("12500", "amount:12500")):
+        for below in ("/payments", "/find"):
+            page = (await owner.get(f"{below}?q={typed}")).text
+            assert f'{below}?q={quote(other)}">' in page, (below, typed)
+            assert "ORDER-1" in (await owner.get(f"{below}?q={quote(other)}")).text
+
+
+async def test_a_filter_that_is_not_understood_is_named_as_it_was_typed(owner: SignedInPerson) -> None:
+    page = (await owner.get("/payments?q=%3Eabc", status=422)).text
+    assert "The search does not take “&gt;abc”: after amount: stands a number" in page
+
+
 async def test_a_tab_and_a_status_of_refunds_are_not_both(owner: SignedInPerson) -> None:
     answer = await owner.get("/refunds?tab=approve&status=failed", status=422)
     assert "two tabs, “approve” and “failed”" in answer.text

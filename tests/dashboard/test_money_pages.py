@@ -91,6 +91,11 @@ async def test_an_inflow_tells_why_it_is_held_or_goes_back(
     close = (await owner.get(f"/inflows/{references[CLOSE]}")).text
     assert "Held for a decision of the operator" in close
     assert "<mark>i</mark>" in close
+    # A day, not a time of it; and what is held is told below the currency, on a phone too.
+    assert re.search(r"<dt>Value date</dt><dd>[0-9]{1,2} [A-Z][a-z]{2} [0-9]{4}</dd>", close)
+    assert re.search(
+        r'<span class="sub"><a [^>]*>€[0-9.,]+</a> held for review</span>', (await owner.get("/wallets")).text
+    )
     assert "back to the payer: the name given is not the account holder" in re.sub(
         "&#39;", "'", (await owner.get(f"/inflows/{references[DIFFERENT]}")).text
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -46,14 +47,24 @@ async def test_a_payment_is_told_from_its_creation_to_its_refund(
     done = await owner.send(f"{at}/refund", at=at, what="part", amount="10.50", reason="one item less")
     assert done.status_code == 303, done.text[-2000:]
     assert await admin.fetchval("SELECT amount_minor FROM refund") == 1_050
+    taken = (await owner.get("/takings?currency=NGN")).text
+    assert re.search(r'<td class="num"><a class="door" href="[^"]*/ledger/[0-9]+">₦100.00</a></td>', taken)
     refund = await owner.client.get(done.headers["location"])
     assert "one item less" in refund.text
     assert "Refund of ₦10.50 started" in (await owner.get(at)).text
     for below in ("/wallets", "/wallets/NGN", "/refunds"):
         assert "₦" in (await owner.get(below)).text
     assert "started a refund" in (await owner.get("/audit")).text
-    journal = await admin.fetchval("SELECT max(id) FROM journal")
-    assert "Wallet NGN" in (await owner.get(f"/ledger/{journal}")).text
+    # Each journal has the sum of its entries, and a way back to what it is about.
+    for kind, page, total in (
+        ("checkout_settled", at, "100.00"),
+        ("refund_started", f"/refunds/{refund.url.path.rpartition('/')[2]}", "10.50"),
+    ):
+        journal = await admin.fetchval("SELECT id FROM journal WHERE kind = $1", kind)
+        text = (await owner.get(f"/ledger/{journal}")).text
+        assert ("Wallet NGN" in text, f'href="{owner.path(page)}"' in text) == (True, True), kind
+        both = f'<th scope="row">Sum NGN</th><td class="num">₦{total}</td><td class="num">₦{total}</td>'
+        assert both in text
 
 
 async def test_the_metadata_of_a_payment_is_on_its_page_as_it_was_sent(

@@ -73,7 +73,7 @@ async def test_what_waits_says_for_whom_and_what_was_approved_says_by_whom(
     support = await people.person(shop, Role.SUPPORT, name="Sade Ojo")
     await people.person(shop, Role.VIEWER, name="Vera Viewer")
     finance = await people.person(shop, Role.FINANCE, name="Tunde Bello")
-    await people.person(shop, Role.OWNER, name="Ada Obi")
+    owner = await people.person(shop, Role.OWNER, name="Ada Obi")
     at = f"/payments/{paid.pay_code}"
     assert (await support.send(f"{at}/refund", at=at, what="part", amount="5")).status_code == 303
     assert await rows_of(support) == [("Sade Ojo", "waits for Ada Obi or Tunde Bello")]
@@ -83,9 +83,36 @@ async def test_what_waits_says_for_whom_and_what_was_approved_says_by_whom(
     number = await people.admin.fetchval("SELECT id FROM approval")
     done = await finance.send(f"/approvals/{number}/approve", at="/refunds?tab=approve")
     assert await rows_of(support) == [("Sade Ojo", "Tunde Bello")]
+    # What was decided is listed by the reference that the merchant gave it, too.
+    assert f">{paid.reference}</a>" in (await owner.get("/refunds?tab=approve")).text
     page = (await support.client.get(done.headers["location"])).text
     assert "<dt>Asked by</dt><dd>Sade Ojo</dd>" in page
     assert "<dt>Approval</dt><dd>Tunde Bello</dd>" in page
+
+
+async def test_a_payment_says_what_waits_and_what_was_taken_back(people: People, shop: Shop, paid: Checkout) -> None:
+    support = await people.person(shop, Role.SUPPORT, name="Sade Ojo")
+    at = f"/payments/{paid.pay_code}"
+    waits = "A refund of ₦5.00 waits for a second person."
+    assert waits not in (await support.get(at)).text
+    await support.send(f"{at}/refund", at=at, what="part", amount="5")
+    page = (await support.get(at)).text
+    assert (waits in page, "Refund of ₦5.00 proposed by Sade Ojo" in page) == (True, True)
+    number = await people.admin.fetchval("SELECT id FROM approval")
+    await support.send(f"/approvals/{number}/decline", at="/refunds?tab=approve")
+    page = (await support.get(at)).text
+    assert (waits in page, "Refund of ₦5.00 taken back by Sade Ojo" in page) == (False, True)
+
+
+async def test_a_request_that_nobody_decided_in_time_waits_no_more(
+    people: People, shop: Shop, paid: Checkout, admin: Any
+) -> None:
+    support = await people.person(shop, Role.SUPPORT)
+    at = f"/payments/{paid.pay_code}"
+    await support.send(f"{at}/refund", at=at, what="part", amount="5")
+    assert "waits for a second person" in (await support.get(at)).text
+    await admin.execute("UPDATE audit SET created_at = created_at - interval '3 days' WHERE action = 'refund.proposed'")
+    assert "waits for a second person" not in (await support.get(at)).text
 
 
 async def test_another_business_has_none_of_it(people: People, shop: Shop, paid: Checkout, new_shop: Any) -> None:

@@ -28,6 +28,9 @@ PAGES = (
 # By how many pixels the widest list, or the page, is wider than where it stands.
 TOO_WIDE = """() => Math.max(...[...document.querySelectorAll('main .flush'), document.documentElement].map(
     (box) => box.scrollWidth - box.clientWidth))"""
+# Of the fields of a form: one that is wider than its place covers the next one.
+WIDER_THAN_ITS_PLACE = """() => [...document.querySelectorAll('.field > :is(input, select)')].filter(
+    (one) => one.offsetWidth > one.parentElement.offsetWidth).map((one) => one.name)"""
 LONG = "MARKETPLACE-INVOICE-2026-11-18-LAGOS-MAINLAND"
 
 
@@ -86,6 +89,8 @@ async def test_no_amount_is_cut_off_beside_long_words(
             assert menu is not None
             assert menu["height"] <= 44
         assert wide == {}
+        await page.goto(owner.path("/webhooks/replay"))
+        assert await page.evaluate(WIDER_THAN_ITS_PLACE) == []
         await page.goto(owner.path("/refunds"))
         shown = await page.inner_text("main table")
         assert [reference for reference in references if reference not in shown] == []

@@ -107,7 +107,7 @@ async def approve(
     await store.decide(tx, found, status="approved", by=person_id, outcome=reference, now=now)
     await audit.insert(
         tx, business_id, by, action="refund.approved", subject=reference,
-        details={"asked_by": f"person/{found.asked_by}", "amount": str(found.amount)}, now=now,
+        details={"asked_by": f"person/{found.asked_by}", "amount": str(found.amount), "approval": found.id}, now=now,
     )  # fmt: skip
     return reference
 
@@ -164,5 +164,5 @@ async def decline(
     action = "refund.taken_back" if found.asked_by == person_id else "refund.declined"
     await audit.insert(
         tx, business_id, by, action=action, subject=found.subject,
-        details={"amount": str(found.amount)}, now=now,
+        details={"amount": str(found.amount), "approval": found.id}, now=now,
     )  # fmt: skip

@@ -110,6 +110,14 @@ class WaitingRequest(NamedTuple):
     is_outdated: bool
 
 
+class DecidedRequest(NamedTuple):
+    """Of a merchant's people."""
+
+    request: ApprovalRequest
+    # The merchant's own reference of the payment, or that of the inflow.
+    reference: str
+
+
 def default_limit(currency: Currency) -> Money:
     offer = currency.spec.checkout
     return Money.of_major(offer.max_major // _SHARE_OF_MAX if offer else _WITHOUT_CHECKOUT_MAJOR, currency)

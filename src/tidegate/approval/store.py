@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from tidegate.approval.model import ApprovalRequest, Proposal, WaitingRequest
+from tidegate.approval.model import ApprovalRequest, DecidedRequest, Proposal, WaitingRequest
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx, naming
 from tidegate.member.realm import Realm
@@ -92,20 +92,22 @@ async def list_waiting(tx: Tx, business_id: str, *, now: datetime, limit: int) -
     ]
 
 
-async def list_decided(tx: Tx, business_id: str, *, now: datetime, limit: int) -> list[ApprovalRequest]:
+async def list_decided(tx: Tx, business_id: str, *, now: datetime, limit: int) -> list[DecidedRequest]:
     """Of a merchant's people, with what nobody decided in time; the newest first."""
     rows = await tx.fetch(
         """
-        SELECT approval.*, asker.name AS asked_by_name, decider.name AS decided_by_name
+        SELECT approval.*, asker.name AS asked_by_name, decider.name AS decided_by_name,
+               coalesce(payment.reference, subject) AS reference
           FROM approval JOIN person AS asker ON asker.id = asked_by
           LEFT JOIN person AS decider ON decider.id = decided_by
+          LEFT JOIN payment ON payment.business_id = $1 AND payment.pay_code = subject
          WHERE approval.business_id = $1 AND realm = 'dashboard'
-           AND NOT (approval.status = 'open' AND expires_at > $2)
+           AND NOT (approval.status = 'open' AND approval.expires_at > $2)
          ORDER BY approval.id DESC LIMIT $3
         """,
         business_id, now, limit,
     )  # fmt: skip
-    return [_approval(row) for row in rows]
+    return [DecidedRequest(_approval(row), row["reference"]) for row in rows]
 
 
 async def list_of_staff(tx: Tx, *, is_open: bool, limit: int) -> list[ApprovalRequest]:

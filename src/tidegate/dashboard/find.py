@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from tidegate.core.errors import Invalid, NotFound
 from tidegate.core.money import Money
-from tidegate.dashboard import navigation
+from tidegate.dashboard import navigation, search_box
 from tidegate.dashboard.format import amount
 from tidegate.dashboard.list_filter import search_problems
 from tidegate.dashboard.payments import PaymentPages, wanted_in
@@ -85,13 +85,14 @@ class FindPages:
         if problems := search_problems(query, typed, chars_max=TEXT_CHARS_MAX):
             return self.shell.page(
                 visitor, "find.html", title="Find", finds=typed[:TEXT_CHARS_MAX], wrong=Invalid(*problems), status=422,
-                payments=[], refunds=[], search_targets=[], more="",
+                payments=[], refunds=[], search_targets=[], more="", others=[],
             )  # fmt: skip
         payments = await self._payments(visitor, typed) if typed else []
         return self.shell.page(
             visitor, "find.html", title=f"Find {typed}" if typed else "Find", finds=typed, payments=payments,
             refunds=await self._refunds(visitor, typed) if typed else [], search_targets=search_targets(visitor, typed),
             more=f"/payments?{urlencode({'q': typed})}" if len(payments) >= PAYMENTS_MAX else "",
+            others=search_box.other_searches(typed),
         )  # fmt: skip
 
     async def _payments(self, visitor: DashboardVisitor, typed: str) -> list[FoundItem]:

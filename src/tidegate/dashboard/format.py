@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from decimal import Decimal
 from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -20,6 +21,15 @@ def amount(money: Money | None) -> str:
     gap = " " if sign[-1].isalpha() else ""
     minus = "−" if money.minor < 0 else ""
     return f"{minus}{sign}{gap}{digits(abs(money.minor), money.currency)}"
+
+
+def audited_amount(text: str) -> str:
+    """As `amount` writes it, of what the audit trail has."""
+    code, _, number = text.partition(" ")
+    if code not in Currency.__members__:
+        return text
+    currency = Currency(code)
+    return amount(Money(int(Decimal(number.replace(",", "")).scaleb(currency.exponent)), currency))
 
 
 def digits(minor: int, currency: Currency) -> str:
@@ -87,7 +97,7 @@ class Times:
             return f"{local:%H:%M}"
         if local.year == self.now.astimezone(self.zone).year:
             return f"{local.day} {local:%b}, {local:%H:%M}"
-        return f"{local.day} {local:%b %Y}"
+        return self.date(moment)
 
     def long(self, moment: datetime | None) -> str:
         if moment is None:
@@ -105,6 +115,10 @@ class Times:
     def day(self, moment: datetime) -> str:
         local = moment.astimezone(self.zone)
         return f"{local.day} {local:%b}"
+
+    def date(self, moment: datetime) -> str:
+        local = moment.astimezone(self.zone)
+        return f"{local.day} {local:%b %Y}"
 
     def utc(self, moment: datetime | None) -> str:
         return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC" if moment else ""

@@ -25,19 +25,26 @@ class JournalView(NamedTuple):
     created_at: datetime
     position: int | None
     lines: list[EntryLine]
+    # Of the payment that it is about.
+    pay_code: str | None = None
+    reference: str | None = None
 
 
 async def find_journal(tx: Tx, business_id: str, journal_id: int) -> JournalView | None:
     rows = await tx.fetch(
         """
-        SELECT journal.id, kind, cause, created_at, link.position, account, currency, amount_minor, balance_after_minor
+        SELECT journal.id, kind, cause, journal.created_at, link.position, account, entry.currency, amount_minor,
+               balance_after_minor, paid.pay_code, paid.reference
           FROM journal JOIN entry ON entry.business_id = $1 AND entry.journal_id = journal.id
           LEFT JOIN journal_link AS link ON link.business_id = $1 AND link.journal_id = journal.id
+          LEFT JOIN payment AS paid ON paid.business_id = $1 AND paid.id = payment_of(journal.cause)
          WHERE journal.business_id = $1 AND journal.id = $2 ORDER BY line
         """,
         business_id, journal_id,
     )  # fmt: skip
-    return _journal(rows) if rows else None
+    if not rows:
+        return None
+    return _journal(rows)._replace(pay_code=rows[0]["pay_code"], reference=rows[0]["reference"])
 
 
 class JournalLine(NamedTuple):

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import msgspec
 
+from tidegate.approval.model import LASTS
 from tidegate.core import method as methods
 from tidegate.core.method import Method
 from tidegate.core.money import Money
-from tidegate.dashboard.format import amount
+from tidegate.dashboard.format import amount, audited_amount
 from tidegate.dashboard.payer_mask import without_payer
 from tidegate.dashboard.payment_store import (
     ActFact,
@@ -172,6 +173,7 @@ _ACTS = {
     "refund.proposed": "Refund of {amount} proposed by {who}",
     "refund.approved": "Refund of {amount} approved by {who}",
     "refund.declined": "Refund of {amount} declined by {who}",
+    "refund.taken_back": "Refund of {amount} taken back by {who}",
     "payment.disabled": "Disabled by {who}",
     "payment.enabled": "Enabled by {who}",
     "receipt.sent": "Receipt sent to the payer by {who}",
@@ -180,12 +182,25 @@ _ACTS = {
 }
 
 
+_DECISIONS = ("refund.approved", "refund.declined", "refund.taken_back")
+
+
 def _act_step(act: ActFact) -> TimelineStep | None:
     if act.action not in _ACTS:
         return None
-    words = _ACTS[act.action].format(amount=act.details.get("amount", "–"), who=act.who)
+    words = _ACTS[act.action].format(amount=audited_amount(act.details.get("amount", "")), who=act.who)
     number = act.details.get("approval")
     return TimelineStep(act.created_at, words, f"Proposal {number}" if number else "")
+
+
+def waiting_of(acts: Sequence[ActFact], *, now: datetime) -> list[str]:
+    """Amounts of refunds that wait for a second person."""
+    decided = {act.details.get("approval") for act in acts if act.action in _DECISIONS}
+    return [
+        audited_amount(act.details["amount"])
+        for act in acts
+        if act.action == "refund.proposed" and act.details["approval"] not in decided and now < act.created_at + LASTS
+    ]
 
 
 def _attempt_steps(attempt: AttemptFact, *, is_masked: bool) -> Iterator[TimelineStep]:

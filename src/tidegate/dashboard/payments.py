@@ -32,6 +32,7 @@ from tidegate.dashboard.payment_page import (
     sentence_of,
     status_of,
     timeline_of,
+    waiting_of,
 )
 from tidegate.dashboard.payment_store import PaymentHistory
 from tidegate.dashboard.refund_form import REFUSED, status_of_refusal
@@ -107,7 +108,8 @@ class PaymentPages:
             drops=search_box.drops(query), works=search_box.WORKS,
             older=self.shell.site.url(f"{visitor.path('/payments')}?{older}") if older else None,
             is_first=before is None, methods=METHOD_WORDS, currencies=[(one, one) for one in CHECKOUT_OFFERS],
-            variances=search_box.VARIANCE_WORDS, unknown_operator=search_box.unknown_operator_in(query),
+            variances=search_box.VARIANCE_WORDS, others=search_box.other_searches(query.get("q", "").strip()),
+            unknown_operator=search_box.unknown_operator_in(query),
             statuses=[(status.value, word) for status, (word, _) in STATUS_WORDS.items()],
             code=equivalent_command.list_payments(self.shell.site.base_url, wanted, self.names),
             create_code=equivalent_command.create_payment(self.shell.site.base_url, next(iter(CHECKOUT_OFFERS))),
@@ -167,6 +169,7 @@ class PaymentPages:
             method=METHOD_WORDS.get(str(payment.method_chosen), ""),
             steps=timeline_of(payment, history, visitor.business, is_masked=is_masked),
             journals=history.journals, journal_words=JOURNAL_WORDS, money=Money, form=form,
+            waiting=waiting_of(history.acts, now=visitor.now),
             disputes=[f"{one.sentence[:1].upper()}{one.sentence[1:]}." for one in subject.disputes],
             customer_name=payer_of(visitor, payment.order.customer.name),
             customer_email=payer_of(visitor, payment.order.customer.email),

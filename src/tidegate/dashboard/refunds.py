@@ -23,6 +23,8 @@ from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVi
 from tidegate.infra.db import Tx
 from tidegate.infra.page.response import Html
 from tidegate.member.permission import Permission
+from tidegate.payment import store as payments
+from tidegate.payment.store import PaymentKey
 from tidegate.refund.commands import NO_REFUND
 from tidegate.refund.list_store import RefundFilter
 from tidegate.refund.model import RefundStatus, RefundView
@@ -162,7 +164,9 @@ class RefundPages:
     async def _asked_words(self, visitor: DashboardVisitor) -> str:
         async with self.shell.db.connection() as tx:
             found = await approvals.get(tx, visitor.business.id, self._number(visitor))
-        return f"the refund of {amount(found.amount)} of {found.subject} that {found.asked_by_name} asked for"
+            paid = await payments.find(tx, PaymentKey(visitor.business.id, found.subject))
+        subject = paid.reference if paid else found.subject
+        return f"the refund of {amount(found.amount)} of {subject} that {found.asked_by_name} asked for"
 
     async def approve(self, visitor: DashboardVisitor) -> Html:
         number = self._number(visitor)

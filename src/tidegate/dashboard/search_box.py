@@ -23,6 +23,11 @@ NAMES = ("q", "status", "variance", "method", "currency", "link", "from", "to")
 _REFERENCE = re.compile(r"[A-Za-z0-9\-_.=:]{1,100}")
 _EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,190}")
 _AMOUNT = re.compile(r"([<>]=?|)([0-9]{1,12}(?:\.[0-9]{1,2})?)")
+# As pages write an amount: what has a sign or commas is no reference.
+_SIGNS = "|".join(re.escape(currency.spec.sign) for currency in CHECKOUT_OFFERS)
+_WRITTEN_AMOUNT = re.compile(
+    rf"(?:{_SIGNS})[0-9]{{1,12}}(?:\.[0-9]{{1,2}})?|(?:{_SIGNS})?[0-9]{{1,3}}(?:,[0-9]{{3}}){{1,3}}(?:\.[0-9]{{1,2}})?"
+)
 # Between two amounts that any currency has.
 _STEP = Decimal(1) / max(currency.minor_per_major for currency in Currency)
 # Letters of any script, and what stands between them in a name.
@@ -117,6 +122,8 @@ def _read(typed: str, asked: _Asked) -> None:
             asked.put("variance", _TYPED[word.lower()], words)
         elif word[0] in "<>":
             _read_operator("amount", word, words, asked)
+        elif _WRITTEN_AMOUNT.fullmatch(word):
+            _read_operator("amount", _plain(word), words, asked)
         else:
             rest.append(word)
     if rest:
@@ -152,8 +159,8 @@ def _read_operator(name: str, value: str, words: str, asked: _Asked) -> None:
     elif name == "amount" and (amount := _AMOUNT.fullmatch(value)):
         _read_amount(amount[1], Decimal(amount[2]), words, asked)
     else:
-        typed = f"{name}:{shown(value)}"
-        raise Invalid(Problem("q", f"The search does not take “{typed}”: after {name}: stands {WORKS[name]}."))
+        typed = words.removesuffix(" in the search")
+        raise Invalid(Problem("q", f"The search does not take {typed}: after {name}: stands {WORKS[name]}."))
 
 
 def _read_amount(sign: str, major: Decimal, words: str, asked: _Asked) -> None:
@@ -165,6 +172,21 @@ def _read_amount(sign: str, major: Decimal, words: str, asked: _Asked) -> None:
     least, most = asked.fields.get("least_major"), asked.fields.get("most_major")
     if least is not None and most is not None and least > most:
         raise _disagree(asked.words["least_major"], asked.words["most_major"])
+
+
+def _plain(written: str) -> str:
+    """The digits of an amount as pages write it."""
+    return re.sub(r"[^0-9.]", "", written)
+
+
+def other_searches(typed: str) -> list[str]:
+    """What was meant where nothing is found: capitals count in references, and a number may be an amount."""
+    found = []
+    if _REFERENCE.fullmatch(typed) and not _OPERATOR.fullmatch(typed) and typed != typed.upper():
+        found.append(typed.upper())
+    if _AMOUNT.fullmatch(typed):
+        found.append(f"amount:{typed}")
+    return found
 
 
 def unknown_operator_in(query: Mapping[str, str]) -> str:
