@@ -15,7 +15,7 @@ from conftest import MakeCheckout
 from console.people import SignedInStaff
 from console.test_staff_approvals import decide, held, open_approval
 from inflow import CLOSE, DIFFERENT, Inflows, credit
-from tidegate.audit import chain
+from tidegate.audit import chain, export
 from tidegate.core.clock import SystemClock
 from tidegate.core.money import Currency
 from tidegate.doctor.proof import prove_due
@@ -54,6 +54,48 @@ async def test_a_tampered_audit_row_is_found_and_named(
     assert "unchanged since" in (await operator.send("/audit/verify", at="/audit")).text
     await admin.execute("DELETE FROM audit WHERE id = $1", row["id"])
     assert "is missing" in (await operator.send("/audit/verify", at="/audit")).text
+
+
+@pytest.mark.parametrize(
+    ("tampering", "named"),
+    [
+        ("UPDATE audit SET written_at = written_at - interval '1 day' WHERE id = {row}", "was changed"),
+        ("DELETE FROM audit_link WHERE business_id = '{business}'", "has no link"),
+        (
+            """
+            INSERT INTO audit (business_id, actor, action, subject, details, created_at)
+            VALUES ('{business}', 'operator', 'x', 'x', '{{}}', now())
+            """,
+            "has no link",
+        ),
+    ],
+)
+async def test_no_row_is_moved_put_in_or_taken_out_of_the_chain_unseen(
+    shop: Shop, runtime: Runtime, admin: Any, tampering: str, named: str
+) -> None:
+    await linked(runtime)
+    assert await chain.verify_all(runtime.db, now=SystemClock().now()) == []
+    row = await admin.fetchval("SELECT max(id) FROM audit WHERE business_id = $1", shop.business_id)
+    await admin.execute(tampering.format(row=row, business=shop.business_id))
+    found = await chain.verify_all(runtime.db, now=SystemClock().now())
+    assert found
+    assert all(f"row {shop.business_id}/" in one and named in one for one in found)
+
+
+async def test_the_chain_of_every_merchant_is_verified_and_exported(
+    operator: SignedInStaff, shop: Shop, runtime: Runtime, admin: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chain, "BUSINESSES_AT_ONCE", 1)
+    monkeypatch.setattr(export, "BATCH", 1)
+    # In the chain of the deployment itself, whose id comes first.
+    assert (await operator.send("/books/export", at="/books")).status_code == 200
+    await linked(runtime)
+    exported = (await operator.send("/audit/export", at="/audit")).text
+    heads = {line.split(",")[1] for line in exported.splitlines() if line.startswith("chain,")}
+    assert heads == {row["business_id"] for row in await admin.fetch("SELECT business_id FROM audit_link")}
+    assert len(heads) > 1
+    await admin.execute("UPDATE audit SET actor = 'operator' || actor WHERE business_id = $1", shop.business_id)
+    assert len(await chain.verify_all(runtime.db, now=SystemClock().now())) == 1
 
 
 async def test_the_books_are_proven_when_the_job_is_run(operator: SignedInStaff, runtime: Runtime, admin: Any) -> None:
@@ -425,6 +467,18 @@ async def test_a_price_that_is_none_is_refused_and_what_was_typed_stays(operator
     for kept in ('<details open><summary id="price">', 'value="1.25"', 'value="12.5"', 'value="agreed"'):
         assert kept in answer.text, kept
     assert "Enter whole minor units" in answer.text
+
+
+@pytest.mark.parametrize("field", ["percent", "vat"])
+@pytest.mark.parametrize("typed", ["NaN", "sNaN", "-1", "1e1", "1_0", "1.255", "100.01", "1000", "٣"])
+async def test_a_percentage_that_is_none_is_refused(
+    operator: SignedInStaff, shop: Shop, field: str, typed: str
+) -> None:
+    at = f"/merchants/{shop.business_id}"
+    given = {"what": "price", "currency": "NGN", "method": "card", "percent": "1.25", "why": "agreed", field: typed}
+    answer = await operator.send(f"{at}/propose", at=at, **given)
+    assert answer.status_code == 422
+    assert "Enter a percentage from 0 to 100 with at most two decimals." in answer.text
 
 
 @pytest.mark.parametrize(

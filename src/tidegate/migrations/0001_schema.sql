@@ -350,7 +350,7 @@ CREATE TABLE audit_link (
     CONSTRAINT audit_link_positions_count_from_one CHECK (position >= 1),
     CONSTRAINT audit_link_hash_is_sha256 CHECK (octet_length(hash) = 32)
 );
-COMMENT ON TABLE audit_link IS 'The hash chain of the audit trail: each hash covers the one before it and a whole row, but for the personal data that may be erased.';
+COMMENT ON TABLE audit_link IS 'The hash chain of the audit trail: each hash covers the one before it and a whole row with the time of its writing, but for the personal data that may be erased.';
 
 CREATE FUNCTION head_of_audits(p_business_id text, OUT length bigint, OUT hash bytea) LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
