@@ -145,7 +145,8 @@ async def test_cards_that_are_tried_out_are_paused_until_the_operator_lifts_it(
     facts = AlarmFacts(now=now, cards=(CardHour(business_id, "Bakery", 1, 40),))
     await update(inflows.runtime.db, facts, "")
     at = f"/merchants/{business_id}"
-    assert "Its cards were paused." in (await operator.get(at)).text
+    page = (await operator.get(at)).text
+    assert ("Its cards were paused." in page, "Cards paused" in page) == (True, True)
     assert (await operator.send(f"{at}/cards", at=at, what="lift")).status_code == 303
     # While the alarm lasts, what was lifted stays lifted, and the alarm says so.
     lifted = (await facts_of(inflows.runtime.db)).lifted

@@ -19,6 +19,7 @@ from tidegate.audit import chain, export
 from tidegate.core.clock import SystemClock
 from tidegate.core.money import Currency
 from tidegate.doctor.proof import prove_due
+from tidegate.ledger import chain as journal_chain
 from tidegate.runtime import Runtime
 
 ECB_FILE = """\
@@ -109,6 +110,22 @@ async def test_the_books_are_proven_when_the_job_is_run(operator: SignedInStaff,
     assert (await operator.send("/jobs/run", at="/jobs", job="prove_books")).status_code == 303
     assert [(await prove_due(runtime.db, SystemClock())).done for _ in range(2)] == [1, 0]
     assert await admin.fetchval("SELECT count(*) FROM proof") == 2
+
+
+async def test_the_overview_has_one_number_for_the_chains_of_all_books(
+    operator: SignedInStaff, new_checkout: MakeCheckout, runtime: Runtime, admin: Any
+) -> None:
+    heads = []
+    for _ in range(2):
+        assert (await (await new_checkout()).charge(card())).status_code == 200
+        while (await journal_chain.extend(runtime.db, SystemClock())).done:
+            pass
+        assert (await operator.send("/books/prove", at="/books")).status_code == 303
+        heads.append((await admin.fetchval("SELECT head FROM proof ORDER BY id DESC LIMIT 1")).hex())
+        assert f'title="{heads[-1]}"' in (await operator.get()).text
+    assert heads[0] != heads[1]
+    books = (await operator.get("/books")).text
+    assert [head in books for head in heads] == [True, True]
 
 
 async def test_the_audit_trail_is_exported_without_formulas(operator: SignedInStaff, admin: Any) -> None:

@@ -432,10 +432,12 @@ CREATE TABLE proof (
     checks      integer     NOT NULL,
     findings    text[]      NOT NULL,
     journals    bigint      NOT NULL,
+    head        bytea       NOT NULL,
     CONSTRAINT proof_pk PRIMARY KEY (business_id, id),
     CONSTRAINT proof_is_of_the_platform CHECK (business_id = '000000000000000000000000')
 );
 COMMENT ON TABLE proof IS 'When the books were proven, by how many checks, and what was found wrong. Under the platform''s own business.';
+COMMENT ON COLUMN proof.head IS 'SHA-256 of the heads of the chains of journals of all businesses, by their ids: one number for all books of that moment.';
 
 GRANT SELECT, INSERT ON proof TO tidegate_app;
 
