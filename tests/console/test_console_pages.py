@@ -13,7 +13,7 @@ from build import Shop
 from checkout.paying import card
 from conftest import MakeCheckout
 from console.people import SignedInStaff
-from console.test_staff_approvals import decide, held, open_approval
+from console.test_staff_approvals import decide, held, open_approval, proposed
 from inflow import CLOSE, DIFFERENT, Inflows, credit
 from tidegate.audit import chain, export
 from tidegate.core.clock import SystemClock
@@ -320,6 +320,22 @@ async def test_an_amount_that_another_rate_makes_another_one_is_not_approved(
     await inflows.set_rate(Currency.EUR, Currency.USD, "3.00")
     assert (await decide(approver, await open_approval(approver))).status_code == 409
     assert await admin.fetch("SELECT * FROM wallet") == before
+
+
+@pytest.mark.parametrize(
+    ("priced", "status"), [("EUR virtual_account", 409), ("USD virtual_account", 303), ("NGN card", 303)]
+)
+async def test_only_another_price_of_such_inflows_makes_the_proposal_of_a_credit_void(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, priced: str, status: int
+) -> None:
+    credit_of = await proposed(operator, await held(inflows))
+    at, (currency, method) = f"/merchants/{inflows.shop.business_id}", priced.split()
+    price = {"what": "price", "currency": currency, "method": method, "percent": "2", "why": "agreed"}
+    assert (await operator.send(f"{at}/propose", at=at, **price)).status_code == 303
+    page = (await approver.get("/approvals")).text
+    found = set(re.findall(r"/approvals/(\w+/\d+)/approve", page)) - {credit_of}
+    assert (await decide(approver, found.pop())).status_code == 303
+    assert (await decide(approver, credit_of)).status_code == status
 
 
 async def test_a_price_keeps_the_tax_and_what_a_refund_gives_back_unless_it_is_said(

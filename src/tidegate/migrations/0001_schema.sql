@@ -2280,10 +2280,11 @@ GRANT SELECT, INSERT ON exchange_rate TO tidegate_app;
 CREATE FUNCTION worth_version(p_business_id text, p_base text, p_quote text) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN 1000 * coalesce((rate_for(p_business_id, p_base, p_quote)).id, 0)
-           + (SELECT count(*) % 1000 FROM fee_rule WHERE business_id = p_business_id);
+           + (SELECT count(*) % 1000 FROM fee_rule
+               WHERE business_id = p_business_id AND currency = p_base AND method = 'virtual_account');
 END
 $$;
-COMMENT ON FUNCTION worth_version IS 'Another number whenever another rate between two currencies comes into use, or the business has another price: what an inflow would be worth in its wallet may then be another amount.';
+COMMENT ON FUNCTION worth_version IS 'Another number whenever another rate between two currencies comes into use, or the business has another price of inflows in the first: what an inflow would be worth in its wallet may then be another amount.';
 GRANT USAGE ON SEQUENCE collection_serial TO tidegate_app;
 
 
