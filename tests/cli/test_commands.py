@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import socket
@@ -170,6 +171,15 @@ def test_a_price_of_a_business_s_own_is_set(database_url: str, shop: Shop) -> No
         "merchant", "fee", shop.business_id, "KES", "card", "--percent", "1", DATABASE_URL=database_url
     )
     assert (code, "not offered" in said) == (1, True)
+
+
+async def test_what_is_not_said_of_a_price_stays(database_url: str, shop: Shop, admin: Any) -> None:
+    price = ("merchant", "fee", shop.business_id, "NGN", "card", "--percent")
+    for given in (("1.5", "--vat-percent", "5", "--on-refund", "returned"), ("1.25",)):
+        code, said = await asyncio.to_thread(run_here, *price, *given, DATABASE_URL=database_url)
+        assert code == 0, said
+    now = await admin.fetchrow("SELECT * FROM fee_rule WHERE business_id = $1 AND ended_at IS NULL", shop.business_id)
+    assert (now["basis_points"], now["vat_basis_points"], now["on_refund"]) == (125, 500, "returned")
 
 
 def test_the_books_are_examined_on_demand(database_url: str, shop: Shop) -> None:

@@ -16,7 +16,7 @@ from conftest import MakeCheckout
 from console.people import SignedInStaff
 from dashboard.people import People
 from inflow import Inflows
-from receiver import Receiver, receiving
+from receiver import Receiver, answer, receiving
 from tidegate.alarm.commands import AlarmWatch, facts_of, update
 from tidegate.alarm.health_store import EndpointHealth, RailHour
 from tidegate.alarm.model import AlarmFacts, CardHour, advice_of, alarms_of
@@ -145,7 +145,8 @@ async def test_cards_that_are_tried_out_are_paused_until_the_operator_lifts_it(
     facts = AlarmFacts(now=now, cards=(CardHour(business_id, "Bakery", 1, 40),))
     await update(inflows.runtime.db, facts, "")
     at = f"/merchants/{business_id}"
-    assert "Its cards were paused." in (await operator.get(at)).text
+    page = (await operator.get(at)).text
+    assert ("Its cards were paused." in page, "Cards paused" in page) == (True, True)
     assert (await operator.send(f"{at}/cards", at=at, what="lift")).status_code == 303
     # While the alarm lasts, what was lifted stays lifted, and the alarm says so.
     lifted = (await facts_of(inflows.runtime.db)).lifted
@@ -196,3 +197,18 @@ async def test_an_alarm_that_does_not_arrive_is_posted_again(inflows: Inflows, r
     assert await admin.fetchval("SELECT posted_at FROM alarm") is None
     await AlarmWatch("", receiver.url())(inflows.runtime.deps, SystemClock())
     assert len(receiver.received) == 1
+
+
+async def test_an_alarm_that_the_operator_s_webhook_refuses_holds_up_no_other(
+    inflows: Inflows, receiver: Receiver, admin: Any
+) -> None:
+    await admin.execute(
+        """
+        INSERT INTO alarm (business_id, rule, subject, sentence, page, raised_at, ended_at)
+        SELECT '000000000000000000000000', 'x', subject, 'x', '/', now(), now() FROM unnest('{a,b}'::text[]) AS subject
+        """
+    )
+    receiver.script = [answer(400)]
+    await AlarmWatch("", receiver.url())(inflows.runtime.deps, SystemClock())
+    waiting = await admin.fetch("SELECT subject FROM alarm WHERE posted_at IS NULL")
+    assert [row["subject"] for row in waiting] == ["a"]

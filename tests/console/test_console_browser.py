@@ -317,6 +317,26 @@ async def test_entries_of_a_bank_that_need_a_decision_with_their_forms(
     assert await look_at(page, "/console/bank", "console-bank-decisions", VIEWS, unfolds=True) == []
 
 
+async def test_payments_by_the_hour_are_as_wide_as_their_card(
+    browser: Browser, operator: SignedInStaff, new_checkout: MakeCheckout, admin: Any
+) -> None:
+    assert (await (await new_checkout()).charge(card())).status_code == 200
+    await admin.execute(
+        """
+        INSERT INTO takings (business_id, hour, currency, method, payments, received_minor, fee_minor, settled_minor)
+        SELECT id, now() - interval '2 h', 'NGN', 'card', 4, 100, 0, 100 FROM business WHERE id NOT LIKE '0000%'
+        """
+    )
+    page = await visit(browser, operator)
+    await page.goto("/console")
+    chart, section = page.locator("svg.chart"), page.locator("section[aria-labelledby=hours]")
+    drawn, around = await chart.bounding_box(), await section.bounding_box()
+    assert drawn
+    assert around
+    assert drawn["width"] > 0.9 * around["width"]
+    await admin.execute("DELETE FROM takings")
+
+
 async def test_ctrl_k_goes_to_the_search(browser: Browser, operator: SignedInStaff) -> None:
     page = await visit(browser, operator)
     await page.goto("/console/rails")

@@ -13,12 +13,13 @@ from build import Shop
 from checkout.paying import card
 from conftest import MakeCheckout
 from console.people import SignedInStaff
-from console.test_staff_approvals import decide, held, open_approval
+from console.test_staff_approvals import decide, held, open_approval, proposed
 from inflow import CLOSE, DIFFERENT, Inflows, credit
-from tidegate.audit import chain
+from tidegate.audit import chain, export
 from tidegate.core.clock import SystemClock
 from tidegate.core.money import Currency
 from tidegate.doctor.proof import prove_due
+from tidegate.ledger import chain as journal_chain
 from tidegate.runtime import Runtime
 
 ECB_FILE = """\
@@ -56,6 +57,48 @@ async def test_a_tampered_audit_row_is_found_and_named(
     assert "is missing" in (await operator.send("/audit/verify", at="/audit")).text
 
 
+@pytest.mark.parametrize(
+    ("tampering", "named"),
+    [
+        ("UPDATE audit SET written_at = written_at - interval '1 day' WHERE id = {row}", "was changed"),
+        ("DELETE FROM audit_link WHERE business_id = '{business}'", "has no link"),
+        (
+            """
+            INSERT INTO audit (business_id, actor, action, subject, details, created_at)
+            VALUES ('{business}', 'operator', 'x', 'x', '{{}}', now())
+            """,
+            "has no link",
+        ),
+    ],
+)
+async def test_no_row_is_moved_put_in_or_taken_out_of_the_chain_unseen(
+    shop: Shop, runtime: Runtime, admin: Any, tampering: str, named: str
+) -> None:
+    await linked(runtime)
+    assert await chain.verify_all(runtime.db, now=SystemClock().now()) == []
+    row = await admin.fetchval("SELECT max(id) FROM audit WHERE business_id = $1", shop.business_id)
+    await admin.execute(tampering.format(row=row, business=shop.business_id))
+    found = await chain.verify_all(runtime.db, now=SystemClock().now())
+    assert found
+    assert all(f"row {shop.business_id}/" in one and named in one for one in found)
+
+
+async def test_the_chain_of_every_merchant_is_verified_and_exported(
+    operator: SignedInStaff, shop: Shop, runtime: Runtime, admin: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chain, "BUSINESSES_AT_ONCE", 1)
+    monkeypatch.setattr(export, "BATCH", 1)
+    # In the chain of the deployment itself, whose id comes first.
+    assert (await operator.send("/books/export", at="/books")).status_code == 200
+    await linked(runtime)
+    exported = (await operator.send("/audit/export", at="/audit")).text
+    heads = {line.split(",")[1] for line in exported.splitlines() if line.startswith("chain,")}
+    assert heads == {row["business_id"] for row in await admin.fetch("SELECT business_id FROM audit_link")}
+    assert len(heads) > 1
+    await admin.execute("UPDATE audit SET actor = 'operator' || actor WHERE business_id = $1", shop.business_id)
+    assert len(await chain.verify_all(runtime.db, now=SystemClock().now())) == 1
+
+
 async def test_the_books_are_proven_when_the_job_is_run(operator: SignedInStaff, runtime: Runtime, admin: Any) -> None:
     await admin.execute(
         """
@@ -67,6 +110,22 @@ async def test_the_books_are_proven_when_the_job_is_run(operator: SignedInStaff,
     assert (await operator.send("/jobs/run", at="/jobs", job="prove_books")).status_code == 303
     assert [(await prove_due(runtime.db, SystemClock())).done for _ in range(2)] == [1, 0]
     assert await admin.fetchval("SELECT count(*) FROM proof") == 2
+
+
+async def test_the_overview_has_one_number_for_the_chains_of_all_books(
+    operator: SignedInStaff, new_checkout: MakeCheckout, runtime: Runtime, admin: Any
+) -> None:
+    heads = []
+    for _ in range(2):
+        assert (await (await new_checkout()).charge(card())).status_code == 200
+        while (await journal_chain.extend(runtime.db, SystemClock())).done:
+            pass
+        assert (await operator.send("/books/prove", at="/books")).status_code == 303
+        heads.append((await admin.fetchval("SELECT head FROM proof ORDER BY id DESC LIMIT 1")).hex())
+        assert f'title="{heads[-1]}"' in (await operator.get()).text
+    assert heads[0] != heads[1]
+    books = (await operator.get("/books")).text
+    assert [head in books for head in heads] == [True, True]
 
 
 async def test_the_audit_trail_is_exported_without_formulas(operator: SignedInStaff, admin: Any) -> None:
@@ -263,6 +322,22 @@ async def test_an_amount_that_another_rate_makes_another_one_is_not_approved(
     assert await admin.fetch("SELECT * FROM wallet") == before
 
 
+@pytest.mark.parametrize(
+    ("priced", "status"), [("EUR virtual_account", 409), ("USD virtual_account", 303), ("NGN card", 303)]
+)
+async def test_only_another_price_of_such_inflows_makes_the_proposal_of_a_credit_void(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, priced: str, status: int
+) -> None:
+    credit_of = await proposed(operator, await held(inflows))
+    at, (currency, method) = f"/merchants/{inflows.shop.business_id}", priced.split()
+    price = {"what": "price", "currency": currency, "method": method, "percent": "2", "why": "agreed"}
+    assert (await operator.send(f"{at}/propose", at=at, **price)).status_code == 303
+    page = (await approver.get("/approvals")).text
+    found = set(re.findall(r"/approvals/(\w+/\d+)/approve", page)) - {credit_of}
+    assert (await decide(approver, found.pop())).status_code == 303
+    assert (await decide(approver, credit_of)).status_code == status
+
+
 async def test_a_price_keeps_the_tax_and_what_a_refund_gives_back_unless_it_is_said(
     operator: SignedInStaff, approver: SignedInStaff, shop: Shop, admin: Any
 ) -> None:
@@ -425,6 +500,18 @@ async def test_a_price_that_is_none_is_refused_and_what_was_typed_stays(operator
     for kept in ('<details open><summary id="price">', 'value="1.25"', 'value="12.5"', 'value="agreed"'):
         assert kept in answer.text, kept
     assert "Enter whole minor units" in answer.text
+
+
+@pytest.mark.parametrize("field", ["percent", "vat"])
+@pytest.mark.parametrize("typed", ["NaN", "sNaN", "-1", "1e1", "1_0", "1.255", "100.01", "1000", "٣"])
+async def test_a_percentage_that_is_none_is_refused(
+    operator: SignedInStaff, shop: Shop, field: str, typed: str
+) -> None:
+    at = f"/merchants/{shop.business_id}"
+    given = {"what": "price", "currency": "NGN", "method": "card", "percent": "1.25", "why": "agreed", field: typed}
+    answer = await operator.send(f"{at}/propose", at=at, **given)
+    assert answer.status_code == 422
+    assert "Enter a percentage from 0 to 100 with at most two decimals." in answer.text
 
 
 @pytest.mark.parametrize(

@@ -624,10 +624,21 @@ async def test_view_as_reads_and_changes_nothing(
     # Not even what a viewer may do, and no other business.
     token = seen.partition('name="token" value="')[2].partition('"')[0]
     assert (await operator.client.post(f"{home}/sandbox/advance", data={"token": token, "by": "1h"})).status_code == 403
+    # Nor how the person who looks signs in: the link would be a way to their other rights.
+    assert "/dashboard/security" not in seen
+    named = {"token": token, "what": "name", "name": "Somebody Else", "factor": "sandbox"}
+    for path in ("security", "two-step", "confirm"):
+        assert (await operator.client.get(f"/dashboard/{path}")).status_code == 403
+        assert (await operator.client.post(f"/dashboard/{path}", data=named)).status_code == 403
+    assert "Somebody Else" not in [row["name"] for row in await admin.fetch("SELECT name FROM person")]
     owner = await people.person(shop, Role.OWNER)
     audit = await admin.fetchrow("SELECT * FROM audit WHERE action = 'business.viewed'")
     assert (audit["business_id"], "a call about a refund" in audit["details"]) == (shop.business_id, True)
     assert "looked at this dashboard" in (await owner.get("/audit")).text
+    # Who leaves the staff sees no more of it.
+    assert (await operator.client.get(home)).status_code == 200
+    await admin.execute("UPDATE staff SET ended_at = now() WHERE person_id = $1", operator.member.id)
+    assert (await operator.client.get(home)).status_code == 404
 
 
 async def test_the_staff_is_changed_by_two_approvers(staff: StaffPeople, approver: SignedInStaff, admin: Any) -> None:

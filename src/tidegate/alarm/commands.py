@@ -118,8 +118,9 @@ class AlarmWatch:
             for one in waiting:
                 answer = await client.call("POST", "", body=payload_of(one))
                 if answer.status >= 300:
-                    log.warning("the operator's webhook refused an alarm", status=answer.status)
-                    return
+                    # The others may be taken.
+                    log.warning("the operator's webhook refused an alarm", alarm=one.id, status=answer.status)
+                    continue
                 async with db.connection() as tx:
                     await store.mark_posted(tx, one, now=SystemClock().now())
         except (NotSent, NoAnswer) as error:

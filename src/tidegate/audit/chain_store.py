@@ -23,6 +23,7 @@ class AuditRow(NamedTuple):
     # As the database writes it; without what may be erased.
     details: str
     created_at: datetime
+    written_at: datetime
 
 
 class AuditLink(NamedTuple):
@@ -54,7 +55,7 @@ async def list_to_link(tx: Tx, business_id: str, *, limit: int) -> list[AuditRow
     rows = await tx.fetch(
         """
         SELECT audit.business_id, id, actor, origin, action, subject,
-               (details - 'note' - 'holder' - 'reason')::text AS details, created_at
+               (details - 'note' - 'holder' - 'reason')::text AS details, created_at, written_at
           FROM audit_to_link AS waiting
           JOIN audit ON audit.business_id = waiting.business_id AND audit.id = waiting.audit_id
          WHERE waiting.business_id = $1 ORDER BY waiting.audit_id LIMIT $2
@@ -90,7 +91,7 @@ async def list_links(tx: Tx, business_id: str, *, after: int, limit: int) -> lis
     rows = await tx.fetch(
         """
         SELECT link.position, link.audit_id, link.hash, audit.business_id, audit.id, actor, origin, action, subject,
-               (details - 'note' - 'holder' - 'reason')::text AS details, created_at
+               (details - 'note' - 'holder' - 'reason')::text AS details, created_at, written_at
           FROM audit_link AS link
           LEFT JOIN audit ON audit.business_id = link.business_id AND audit.id = link.audit_id
          WHERE link.business_id = $1 AND link.position > $2 ORDER BY link.position LIMIT $3
@@ -108,8 +109,10 @@ async def list_unlinked(tx: Tx, business_id: str, *, before: datetime, limit: in
     rows = await tx.fetch(
         """
         SELECT id FROM audit
-         WHERE business_id = $1 AND created_at < $2
+         WHERE business_id = $1
            AND NOT EXISTS (SELECT FROM audit_link AS link WHERE link.business_id = $1 AND link.audit_id = audit.id)
+           AND (written_at < $2 OR NOT EXISTS (SELECT FROM audit_to_link AS waiting
+                                                WHERE waiting.business_id = $1 AND waiting.audit_id = audit.id))
          ORDER BY id LIMIT $3
         """,
         business_id, before, limit,
@@ -117,22 +120,32 @@ async def list_unlinked(tx: Tx, business_id: str, *, before: datetime, limit: in
     return [row["id"] for row in rows]
 
 
-async def list_chains(tx: Tx) -> list[tuple[str, str, int, bytes]]:
-    """Business, its name, how long its chain is, and its head."""
+class ChainHead(NamedTuple):
+    """Of one business; without a length where its chain has not begun."""
+
+    business_id: str
+    name: str
+    length: int | None
+    hash: bytes | None
+
+
+async def list_heads(tx: Tx, *, after: str, limit: int) -> list[ChainHead]:
+    """Of every business, by its id: one whose links are all gone has rows to verify, too."""
     rows = await tx.fetch(
         """
-        SELECT business.id, business.name, head.length AS position, head.hash
+        SELECT business.id AS business_id, business.name, head.length, head.hash
           FROM business CROSS JOIN LATERAL head_of_audits(business.id) AS head
-         WHERE head.length IS NOT NULL ORDER BY business.name, business.id LIMIT 10000
-        """
-    )
-    return [(row["id"], row["name"], row["position"], row["hash"]) for row in rows]
+         WHERE business.id > $1 ORDER BY business.id LIMIT $2
+        """,
+        after, limit,
+    )  # fmt: skip
+    return [ChainHead(**row) for row in rows]
 
 
 async def list_trail(
     tx: Tx, *, business_id: str | None, subject: str, before: tuple[datetime, int] | None, limit: int
-) -> list[tuple[AuditRow, datetime]]:
-    """The newest first, of one business or of all, each with when it was written: the clocks of businesses differ."""
+) -> list[AuditRow]:
+    """The newest first, of one business or of all, in the order of writing: the clocks of businesses differ."""
     rows = await tx.fetch(
         """
         SELECT business_id, id, actor, origin, action, subject, details::text AS details, created_at, written_at
@@ -143,7 +156,7 @@ async def list_trail(
         """,
         business_id, subject, before[0] if before else None, before[1] if before else 0, limit,
     )  # fmt: skip
-    return [(_audit_row(row), row["written_at"]) for row in rows]
+    return [_audit_row(row) for row in rows]
 
 
 def _audit_row(row: Row) -> AuditRow:

@@ -30,11 +30,15 @@ async def rows(db: Database) -> AsyncGenerator[bytes, None]:
             found = await chain_store.list_trail(tx, business_id=None, subject="", before=before, limit=BATCH)
         if not found:
             break
-        last, written_at = found[-1]
-        before = written_at, last.id
-        yield b"".join(csv_text.row((*row, written_at)) for row, written_at in found)
-    async with db.connection() as tx:
-        chains = await chain_store.list_chains(tx)
-    yield b"".join(
-        csv_text.row(("chain", business_id, position, head.hex())) for business_id, _, position, head in chains
-    )
+        before = found[-1].written_at, found[-1].id
+        yield b"".join(csv_text.row(row) for row in found)
+    after = ""
+    while True:
+        async with db.connection() as tx:
+            heads = await chain_store.list_heads(tx, after=after, limit=BATCH)
+        if not heads:
+            break
+        after = heads[-1].business_id
+        yield b"".join(
+            csv_text.row(("chain", one.business_id, one.length, one.hash.hex())) for one in heads if one.hash
+        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path
 
 import click
@@ -33,19 +32,20 @@ def audit() -> None:
 def list_(business_id: str | None, subject: str, limit: int, as_json: bool) -> None:
     """List who did what, the newest first."""
 
-    async def run(deps: PaymentDeps, _: Clock) -> list[tuple[AuditRow, datetime]]:
+    async def run(deps: PaymentDeps, _: Clock) -> list[AuditRow]:
         async with deps.db.connection() as tx:
             return await chain_store.list_trail(tx, business_id=business_id, subject=subject, before=None, limit=limit)
 
     found = with_payment_deps(run)
     if as_json:
-        print_json(
-            [{**one._asdict(), "created_at": to_iso(one.created_at), "written_at": to_iso(at)} for one, at in found]
-        )
+        times = ("created_at", "written_at")
+        print_json([{**one._asdict(), **{name: to_iso(getattr(one, name)) for name in times}} for one in found])
         return
     table = Table("At", "Who", "What", "Thing", "Details")
-    for one, at in found:
-        table.add_row(f"{at:%Y-%m-%d %H:%M} UTC", plain(one.actor), one.action, plain(one.subject), plain(one.details))
+    for one in found:
+        table.add_row(
+            f"{one.written_at:%Y-%m-%d %H:%M} UTC", plain(one.actor), one.action, plain(one.subject), plain(one.details)
+        )
     show_table(table, "Nothing yet.")
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable
 from datetime import datetime
-from decimal import Decimal
 from typing import Any, BinaryIO
 
 import click
@@ -22,7 +20,7 @@ from tidegate.cli.merchant_webhooks import clock_of, webhook_deps_of
 from tidegate.cli.proposal import act_or_propose, act_or_propose_all, by_option, known, why_option
 from tidegate.cli.webhook import SHOWN_ONCE, adding, changing
 from tidegate.core.clock import Clock, SystemClock
-from tidegate.core.fee import DEFAULT_FEE_RULES, FeeBearer, FeeOnRefund, FeeRule
+from tidegate.core.fee import DEFAULT_FEE_RULES, FeeBearer, FeeOnRefund, FeeRule, basis_points_in
 from tidegate.core.method import PRICED, priced_in
 from tidegate.core.money import Currency
 from tidegate.infra.address import WebUrl
@@ -35,8 +33,6 @@ from tidegate.staff_approval.commands import StaffCommandRequest
 from tidegate.staff_approval.model import StaffApprovalDeps
 from tidegate.webhook import commands as webhooks
 from tidegate.webhook.model import Endpoint, EndpointStatus, NewEndpoint, WithSecret
-
-_PERCENT = re.compile(r"\d{1,3}(\.\d{1,2})?", re.ASCII)
 
 
 @click.group()
@@ -245,10 +241,9 @@ def _sending_to(
 @click.option(
     "--on-refund",
     type=click.Choice([choice.value for choice in FeeOnRefund]),
-    default=FeeOnRefund.KEPT.value,
-    help="Whether a refund returns the fee to the business.",
+    help="Whether a refund returns the fee to the business; by default as it is now.",
 )
-@click.option("--vat-percent", help="Tax on the fee, such as 7.5; by default the currency's.")
+@click.option("--vat-percent", help="Tax on the fee, such as 7.5; by default as it is now.")
 @why_option
 @by_option
 @as_json_option
@@ -257,30 +252,37 @@ def fee(
     *, business_id: str, currency: str, method: str, as_json: bool, why: str | None, by: str | None, **price: Any
 ) -> None:
     """Set a business's own fee for new payments. Existing payments keep theirs."""
-    usual = DEFAULT_FEE_RULES.get((Currency(currency), priced_in(method)))
-    if usual is None:
+    key = Currency(currency), priced_in(method)
+    if key not in DEFAULT_FEE_RULES:
         fail(f"{method} is not offered in {currency}.")
-    vat = price["vat_percent"]
-    wanted = PriceArguments(
-        currency=Currency(currency),
-        method=method,
-        basis_points=_basis_points(price["percent"]),
-        vat_basis_points=usual.vat_basis_points if vat is None else _basis_points(vat),
-        fixed_minor=price["fixed_minor"],
-        cap_minor=price["cap_minor"],
-        on_refund=FeeOnRefund(price["on_refund"]),
-    )
-    made = act_or_propose(
-        known("merchant.price", business_id, business_id, why=why, arguments=wanted), by=by, as_json=as_json
-    )
+    points, vat = _basis_points(price["percent"]), price["vat_percent"]
+    vat_points = None if vat is None else _basis_points(vat)
+
+    async def find(deps: StaffApprovalDeps) -> StaffCommandRequest:
+        now = (await commands.get(deps.db, business_id)).fee_rule_for(*key)
+        wanted = PriceArguments(
+            currency=key[0],
+            method=method,
+            basis_points=points,
+            vat_basis_points=now.vat_basis_points if vat_points is None else vat_points,
+            fixed_minor=price["fixed_minor"],
+            cap_minor=price["cap_minor"],
+            on_refund=FeeOnRefund(price["on_refund"] or now.on_refund),
+        )
+        return StaffCommandRequest(
+            command="merchant.price", business_id=business_id, subject=business_id, reason=why, arguments=wanted
+        )
+
+    made = act_or_propose(find, by=by, as_json=as_json)
     assert isinstance(made, FeeRule)
     show_facts({"businessId": business_id, "feeRule": made.id, "currency": currency, "method": method}, as_json)
 
 
 def _basis_points(percent: str) -> int:
-    if not _PERCENT.fullmatch(percent) or Decimal(percent) > 100:
+    points = basis_points_in(percent)
+    if points is None:
         fail(f"{percent!r} is not a percentage: give a number from 0 to 100 with at most two decimals.")
-    return int(Decimal(percent) * 100)
+    return points
 
 
 def _business_json(business: Business, its_keys: list[ApiKey]) -> dict[str, Any]:

@@ -82,10 +82,10 @@ class JobPages:
                 tx, business_id=business_id or None, subject=subject, before=_before_in(query.get("before", "")),
                 limit=PAGE + 1,
             )  # fmt: skip
-            chains = await chain_store.list_chains(tx)
+            heads = await chain_store.list_heads(tx, after="", limit=PAGE)
             staff = await staff_store.list_names(tx)
-            people = await audit_store.list_people(tx, PLATFORM_BUSINESS_ID, people_in([one for one, _ in rows]))
-            merchants = await subject_store.names_of(tx, {one.business_id for one, _ in rows} - {PLATFORM_BUSINESS_ID})
+            people = await audit_store.list_people(tx, PLATFORM_BUSINESS_ID, people_in(rows))
+            merchants = await subject_store.names_of(tx, {one.business_id for one in rows} - {PLATFORM_BUSINESS_ID})
         # Proposers stand there by their number alone.
         people_names = {**{actor: one.name for actor, one in people.items()}, **staff}
         names = {
@@ -95,18 +95,18 @@ class JobPages:
         }
         last = rows[PAGE - 1] if len(rows) > PAGE else None
         older = (
-            f"?business={quote(business_id)}&subject={quote(subject)}&before={quote(last[1].isoformat())}_{last[0].id}"
+            f"?business={quote(business_id)}&subject={quote(subject)}&before={quote(last.written_at.isoformat())}_{last.id}"
             if last
             else None
         )
         return self.shell.page(
             visitor, "audit_trail.html", title="Audit", section="Audit", older=older,
             rows=[
-                (one, at, at + ALIKE < one.created_at, words_of(one), subject_of(one, names), who_of(one, names),
-                 changes_of(one.details, names, left_out=NOT_SHOWN))
-                for one, at in rows[:PAGE]
+                (one, one.written_at + ALIKE < one.created_at, words_of(one), subject_of(one, names),
+                 who_of(one, names), changes_of(one.details, names, left_out=NOT_SHOWN))
+                for one in rows[:PAGE]
             ],
-            business_id=business_id, subject=subject, chains=[(*one[:3], one[3].hex()) for one in chains[:PAGE]],
+            business_id=business_id, subject=subject, heads=[(one, one.hash.hex()) for one in heads if one.hash],
             found_wrong=found_wrong, names=names,
         )  # fmt: skip
 

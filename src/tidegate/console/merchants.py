@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from decimal import Decimal, InvalidOperation
 from urllib.parse import quote
 
 import msgspec
@@ -15,7 +14,7 @@ from tidegate.console.accounts import reason_in
 from tidegate.console.proposing import propose, show_proposals
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Problem, Refusal
-from tidegate.core.fee import DEFAULT_FEE_RULES, FeeOnRefund, fee_on
+from tidegate.core.fee import DEFAULT_FEE_RULES, FeeOnRefund, basis_points_in, fee_on
 from tidegate.core.method import METHOD_WORDS, priced_in
 from tidegate.core.money import Currency, Money
 from tidegate.dashboard.format import amount, percent
@@ -268,7 +267,7 @@ def price_in(visitor: ConsoleVisitor, business: Business) -> PriceArguments:
     form = visitor.form
     try:
         key = Currency(form.get("currency", "")), priced_in(form.get("method", ""))
-        now = business.own_fee_rules.get(key, DEFAULT_FEE_RULES[key])
+        now = business.fee_rule_for(*key)
         on_refund = FeeOnRefund(form["on_refund"]) if form.get("on_refund") else now.on_refund
     except (ValueError, KeyError):
         raise Invalid(Problem("method", "This method is not offered in this currency.")) from None
@@ -287,14 +286,10 @@ def price_in(visitor: ConsoleVisitor, business: Business) -> PriceArguments:
 
 
 def _basis_points(text: str, field: str = "percent") -> int:
-    try:
-        percent = Decimal(text) if len(text) <= 6 else Decimal(-1)
-    except InvalidOperation:
-        percent = Decimal(-1)
-    points = percent * 100
-    if not 0 <= percent <= 100 or points != points.to_integral_value():
+    points = basis_points_in(text.strip())
+    if points is None:
         raise Invalid(Problem(field, "Enter a percentage from 0 to 100 with at most two decimals."))
-    return int(points)
+    return points
 
 
 def prices_of(business: Business) -> list[tuple[str, str, str, str, bool]]:

@@ -7,14 +7,14 @@ from datetime import datetime, timedelta
 
 from tidegate.alarm import health_store
 from tidegate.alarm import store as alarm_store
-from tidegate.console import queue_store, work_store
+from tidegate.console import hour_chart, queue_store, work_store
 from tidegate.console.navigation import console_items
 from tidegate.console.queue_store import QueueCounts
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.console.work_store import CurrencyTaken
 from tidegate.core.errors import NotFound
 from tidegate.core.money import Money
-from tidegate.dashboard.format import NOTHING, percent
+from tidegate.dashboard.format import NOTHING, many, percent
 from tidegate.dashboard.paging import number_in
 from tidegate.doctor import proof_store
 from tidegate.doctor.fault import sentence_of
@@ -28,7 +28,6 @@ ENDED = 50
 HOUR = timedelta(hours=1)
 BAR_STEP, BAR_HEIGHT = 6, 20
 HOURS = 24
-HOUR_STEP, HOUR_HEIGHT = 20, 80
 
 
 @dataclass(frozen=True)
@@ -45,6 +44,7 @@ class Overview:
             names = await staff_store.list_names(tx)
             oldest = await queue_store.list_oldest(tx)
             hours = await work_store.list_hours(tx, since=visitor.now - timedelta(hours=HOURS), hours=HOURS)
+        starts, sentence = [visitor.now - HOUR * (HOURS - at) for at in range(HOURS)], hours_words(hours)
         queues = [item for group in console_items(visitor.queues)[:2] for item in group if item.below]
         return self.shell.page(
             visitor, "overview.html", title="Overview", section="Overview",
@@ -56,8 +56,8 @@ class Overview:
                 for item in queues
                 if item.name != "Merchants"
             ],
-            hours=hour_bars(hours),
-            by_hour=[(visitor.now - HOUR * (HOURS - at), number) for at, number in enumerate(hours)],
+            by_hour=list(zip(starts, hours, strict=True)), sentence=sentence,
+            chart=hour_chart.draw(hours, [f"{one.astimezone(visitor.times.zone):%H:%M}" for one in starts], sentence),
         )  # fmt: skip
 
     async def show_alarms(self, visitor: ConsoleVisitor) -> Html:
@@ -107,15 +107,11 @@ def age_of(since: datetime | None, now: datetime) -> str:
     return f"oldest {minutes} min"
 
 
-def hour_bars(payments: list[int]) -> tuple[int, int, list[tuple[int, int, int]]]:
-    """All of them, the most in one hour, and bars of at most their height."""
-    most = max(*payments, 1)
-    heights = [number * HOUR_HEIGHT // most for number in payments]
-    return (
-        sum(payments),
-        max(payments),
-        [(at * HOUR_STEP, HOUR_HEIGHT - height, height) for at, height in enumerate(heights)],
-    )
+def hours_words(payments: list[int]) -> str:
+    """Empty where there was none."""
+    if not any(payments):
+        return ""
+    return f"{many(sum(payments), 'payment')} in 24 hours, at most {max(payments):,} in one"
 
 
 def taken_words(one: CurrencyTaken) -> tuple[str, Money, int, str, list[tuple[int, int, int]]]:

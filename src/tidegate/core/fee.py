@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 
 from tidegate.core.described_enum import DescribedEnum
 from tidegate.core.method import InflowMethod, Priced
 from tidegate.core.money import ACCOUNT_OFFERS, CHECKOUT_OFFERS, Currency, Money, Rounding
+
+_PERCENT = re.compile(r"\d{1,3}(\.\d{1,2})?", re.ASCII)
 
 
 class FeeBearer(DescribedEnum):
@@ -44,6 +48,13 @@ class Fee:
     @property
     def total(self) -> Money:
         return self.fee + self.vat
+
+
+def basis_points_in(percent: str) -> int | None:
+    """Of a percentage as it is typed; None for what is none."""
+    if not _PERCENT.fullmatch(percent) or Decimal(percent) > 100:
+        return None
+    return int(Decimal(percent) * 100)
 
 
 def fee_on(amount: Money, rule: FeeRule) -> Fee:

@@ -10,11 +10,11 @@ from urllib.parse import quote
 import segno
 from markupsafe import Markup
 
-from tidegate.core.errors import Conflict, Invalid, NotFound, RateLimited, Refusal
+from tidegate.core.errors import AccessDenied, Conflict, Invalid, NotFound, RateLimited, Refusal
 from tidegate.dashboard.form import scope_of, show_factor
 from tidegate.dashboard.format import Times
 from tidegate.dashboard.paging import number_in
-from tidegate.dashboard.sign_in_pages import SignInPages
+from tidegate.dashboard.sign_in_pages import SignedHandler, SignInPages
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page.response import Html
 from tidegate.infra.page.router import PageRequest
@@ -192,16 +192,26 @@ class SecurityPages:
             return await self._confirm_page(request, session, after, wrong)
         return self.sign_in_pages.to(after, self.sign_in_pages.shell.session_cookie.set(token))
 
+    def _own(self, handler: SignedHandler) -> Callable[[PageRequest], Awaitable[Html]]:
+        """Who only looks at a business came by a link, which must not lead to another way to sign in."""
+
+        async def handle(request: PageRequest, session: MemberSession) -> Html:
+            if session.is_view:
+                raise AccessDenied("you look at a business for the operator; how you sign in is changed in the console")
+            return await handler(request, session)
+
+        return self.sign_in_pages.signed(handle)
+
     def routes(self) -> list[Route]:
-        signed = self.sign_in_pages.signed
+        own = self._own
         return self.sign_in_pages.routes_of(
             [
-                ("GET", "/two-step", "showEnrolment", signed(self.show_enrol)),
-                ("POST", "/two-step", "enrol", signed(self.enrol)),
-                ("GET", "/confirm", "showConfirm", signed(self.show_confirm)),
-                ("POST", "/confirm", "confirm", signed(self.confirm)),
-                ("GET", "/security", "showSecurity", signed(self.show)),
-                ("POST", "/security", "changeSecurity", signed(self.change)),
+                ("GET", "/two-step", "showEnrolment", own(self.show_enrol)),
+                ("POST", "/two-step", "enrol", own(self.enrol)),
+                ("GET", "/confirm", "showConfirm", own(self.show_confirm)),
+                ("POST", "/confirm", "confirm", own(self.confirm)),
+                ("GET", "/security", "showSecurity", own(self.show)),
+                ("POST", "/security", "changeSecurity", own(self.change)),
             ]
         )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable
 from datetime import timedelta
 
 from tidegate.audit import chain as audit_chain
@@ -28,10 +30,15 @@ async def prove(db: Database) -> Proof:
     findings.append(Finding("audit trail", not tampered, "; ".join(tampered) or "unchanged since it was linked"))
     wrong = [f"{finding.subject}: {finding.what}" for finding in findings if not finding.is_well]
     async with db.connection() as tx:
-        journals = await proof_store.count_journals(tx)
-        made = Proof(began_at, clock.now(), len(findings), wrong, journals)
+        heads = await proof_store.list_heads(tx)
+        made = Proof(began_at, clock.now(), len(findings), wrong, sum(length for _, length, _ in heads), head_of(heads))
         await proof_store.insert(tx, made)
     return made
+
+
+def head_of(heads: Iterable[tuple[str, int, bytes]]) -> bytes:
+    """Another one whenever any chain has another length or another end."""
+    return hashlib.sha256(b"".join(f"{of}/{length}/{link.hex()}\n".encode() for of, length, link in heads)).digest()
 
 
 async def prove_due(db: Database, _clock: Clock) -> RoundResult:

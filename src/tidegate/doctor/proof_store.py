@@ -15,13 +15,15 @@ class Proof(NamedTuple):
     checks: int
     findings: list[str]
     journals: int
+    # One number for the chains of all businesses.
+    head: bytes
 
 
 async def insert(tx: Tx, proof: Proof) -> None:
     await tx.execute(
         """
-        INSERT INTO proof (business_id, began_at, ended_at, checks, findings, journals)
-        VALUES ($1, $2, $3, $4, $5, $6)
+        INSERT INTO proof (business_id, began_at, ended_at, checks, findings, journals, head)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
         """,
         PLATFORM_BUSINESS_ID, *proof,
     )  # fmt: skip
@@ -30,7 +32,7 @@ async def insert(tx: Tx, proof: Proof) -> None:
 async def list_newest(tx: Tx, *, limit: int) -> list[Proof]:
     rows = await tx.fetch(
         """
-        SELECT began_at, ended_at, checks, findings, journals FROM proof
+        SELECT began_at, ended_at, checks, findings, journals, head FROM proof
          WHERE business_id = $1 ORDER BY id DESC LIMIT $2
         """,
         PLATFORM_BUSINESS_ID, limit,
@@ -38,13 +40,13 @@ async def list_newest(tx: Tx, *, limit: int) -> list[Proof]:
     return [Proof(**row) for row in rows]
 
 
-async def count_journals(tx: Tx) -> int:
-    """By the chains, whose length is known without counting."""
-    return int(
-        await tx.fetchval(
-            """
-            SELECT coalesce(sum(head.length), 0)
-              FROM business CROSS JOIN LATERAL head_of_journals(business.id) AS head
-            """
-        )
+async def list_heads(tx: Tx) -> list[tuple[str, int, bytes]]:
+    """Of every chain of journals: its business, its length and its newest link."""
+    rows = await tx.fetch(
+        """
+        SELECT business.id, head.length, head.hash
+          FROM business CROSS JOIN LATERAL head_of_journals(business.id) AS head
+         WHERE head.length IS NOT NULL ORDER BY business.id
+        """
     )
+    return [(row["id"], row["length"], row["hash"]) for row in rows]

@@ -67,6 +67,8 @@ class MemberSession(msgspec.Struct, frozen=True, kw_only=True):
     address: str
     created_at: datetime
     seen_at: datetime
+    # Of one of the operator's staff who looks at a business: it changes nothing, nor how they sign in.
+    is_view: bool = False
 
     def is_over(self, realm: Realm, now: datetime) -> bool:
         return now - self.seen_at >= realm.idle_max or now - self.created_at >= realm.session_max

@@ -47,7 +47,9 @@ async def find(tx: Tx, token_hash: bytes, business_code: str | None, *, realm: R
         SELECT session, person, business,
                ARRAY(SELECT fee_rule FROM fee_rule WHERE business_id = business.id AND ended_at IS NULL) AS rules,
                CASE WHEN session.viewed_business IS NULL THEN membership.role
-                    WHEN session.viewed_business = business.id THEN 'viewer' END AS role
+                    WHEN session.viewed_business = business.id
+                         AND EXISTS (SELECT FROM staff WHERE person_id = person.id AND ended_at IS NULL)
+                    THEN 'viewer' END AS role
           FROM member_session AS session
           JOIN person ON person.id = session.person_id
           LEFT JOIN business ON business.code = $2
@@ -165,4 +167,5 @@ def session_of(row: Row, member: Member) -> MemberSession:
         address=row["address"],
         created_at=row["created_at"],
         seen_at=row["seen_at"],
+        is_view=row["viewed_business"] is not None,
     )

@@ -350,7 +350,7 @@ CREATE TABLE audit_link (
     CONSTRAINT audit_link_positions_count_from_one CHECK (position >= 1),
     CONSTRAINT audit_link_hash_is_sha256 CHECK (octet_length(hash) = 32)
 );
-COMMENT ON TABLE audit_link IS 'The hash chain of the audit trail: each hash covers the one before it and a whole row, but for the personal data that may be erased.';
+COMMENT ON TABLE audit_link IS 'The hash chain of the audit trail: each hash covers the one before it and a whole row with the time of its writing, but for the personal data that may be erased.';
 
 CREATE FUNCTION head_of_audits(p_business_id text, OUT length bigint, OUT hash bytea) LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
@@ -432,10 +432,12 @@ CREATE TABLE proof (
     checks      integer     NOT NULL,
     findings    text[]      NOT NULL,
     journals    bigint      NOT NULL,
+    head        bytea       NOT NULL,
     CONSTRAINT proof_pk PRIMARY KEY (business_id, id),
     CONSTRAINT proof_is_of_the_platform CHECK (business_id = '000000000000000000000000')
 );
 COMMENT ON TABLE proof IS 'When the books were proven, by how many checks, and what was found wrong. Under the platform''s own business.';
+COMMENT ON COLUMN proof.head IS 'SHA-256 of the heads of the chains of journals of all businesses, by their ids: one number for all books of that moment.';
 
 GRANT SELECT, INSERT ON proof TO tidegate_app;
 
@@ -2302,10 +2304,11 @@ GRANT SELECT, INSERT ON exchange_rate TO tidegate_app;
 CREATE FUNCTION worth_version(p_business_id text, p_base text, p_quote text) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN 1000 * coalesce((rate_for(p_business_id, p_base, p_quote)).id, 0)
-           + (SELECT count(*) % 1000 FROM fee_rule WHERE business_id = p_business_id);
+           + (SELECT count(*) % 1000 FROM fee_rule
+               WHERE business_id = p_business_id AND currency = p_base AND method = 'virtual_account');
 END
 $$;
-COMMENT ON FUNCTION worth_version IS 'Another number whenever another rate between two currencies comes into use, or the business has another price: what an inflow would be worth in its wallet may then be another amount.';
+COMMENT ON FUNCTION worth_version IS 'Another number whenever another rate between two currencies comes into use, or the business has another price of inflows in the first: what an inflow would be worth in its wallet may then be another amount.';
 GRANT USAGE ON SEQUENCE collection_serial TO tidegate_app;
 
 
