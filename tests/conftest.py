@@ -51,6 +51,9 @@ from tidegate.staff.permission import StaffRole
 # Set for every process of tests that run side by side; our console would take it for the width of a terminal.
 os.environ.pop("COLUMNS", None)
 
+# Nobody whom a machine trusts is called here: to read all of them costs more than a page, for each client that opens.
+os.environ["SSL_CERT_FILE"] = str(Path(__file__).with_name("authority.pem"))
+
 # A request is refused after a second or two; a test on a busy machine waits.
 batcher.WAIT_S = keyed_batcher.SLOT_WAIT_S = infra_db.POOL_WAIT_S = 60.0
 infra_db.LOCK_WAIT_MS = 30_000
