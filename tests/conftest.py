@@ -295,11 +295,10 @@ async def open_emptier(url: str) -> Any:
     Without foreign keys: one business that goes would be looked for in every table, and all of them are emptied. That
     is said of the whole connection, since each change of it throws all plans away.
     """
-    if ON_CLUSTER:
-        return await asyncpg.connect(url)
-    past_keys = {"lock_timeout": LOCK_TIMEOUT_MS, "session_replication_role": "replica"}
-    connection = await asyncpg.connect(url, server_settings=past_keys)
-    await connection.execute(EMPTY_ALL)
+    past_keys = {} if ON_CLUSTER else {"session_replication_role": "replica"}
+    connection = await asyncpg.connect(url, server_settings={"lock_timeout": LOCK_TIMEOUT_MS, **past_keys})
+    if not ON_CLUSTER:
+        await connection.execute(EMPTY_ALL)
     return connection
 
 
