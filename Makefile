@@ -28,8 +28,11 @@ help:  ## show this list
 run: $(VENV)/.run  ## install what is needed, then start the sandbox (PORT=9000 changes the port)
 	@PORT=$(PORT) $(BIN)/tidegate dev
 
-test: $(VENV)/.dev $(VENV)/.browser $(VENV)/.published check  ## install what is needed, then run every check and every test
-	@TIDEGATE_POSTGRES_BIN=$(POSTGRES_BIN) $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder $(ARGS)
+# The check runs beside the first tests. What it finds is shown at once, and fails the run at its end.
+test: $(VENV)/.dev $(VENV)/.browser $(VENV)/.published  ## install what is needed, then run every check and every test
+	@{ found=$$($(MAKE) --no-print-directory check 2>&1) || { echo "$$found"; exit 1; }; } & check=$$!; \
+	TIDEGATE_POSTGRES_BIN=$(POSTGRES_BIN) $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder $(ARGS); \
+	tests=$$?; wait $$check || { echo "make check has failed; what it found is above"; exit 1; }; exit $$tests
 
 cluster: $(VENV)/.run  ## three PostgreSQL nodes with Citus on this machine, and the sandbox on them
 	@PORT=$(PORT) $(BIN)/python -m local_cluster.nodes .tidegate/cluster

@@ -51,6 +51,9 @@ from tidegate.staff.permission import StaffRole
 # Set for every process of tests that run side by side; our console would take it for the width of a terminal.
 os.environ.pop("COLUMNS", None)
 
+# Nobody whom a machine trusts is called here: to read all of them costs more than a page, for each client that opens.
+os.environ["SSL_CERT_FILE"] = str(Path(__file__).with_name("authority.pem"))
+
 # A request is refused after a second or two; a test on a busy machine waits.
 batcher.WAIT_S = keyed_batcher.SLOT_WAIT_S = infra_db.POOL_WAIT_S = 60.0
 infra_db.LOCK_WAIT_MS = 30_000
@@ -79,6 +82,9 @@ def pytest_collection_finish() -> None:
 
 
 TEMPLATE = "tidegate_test_template"
+ON_CLUSTER = bool(os.environ.get("TIDEGATE_TEST_CLUSTER"))
+# Whoever waits for a lock that a broken test has left says so, instead of waiting for ever.
+LOCK_TIMEOUT_MS = "20000"
 ENCRYPTION_KEY = b"only for tests, and for no other"
 # Children before parents.
 TABLES = (
@@ -103,22 +109,29 @@ TABLES = (
 LEDGER_TABLES = ("journal_link", "journal_to_link", "entry", "journal", "wallet")
 # Written beside the requests, also of those that were refused.
 LOG_TABLES = ("request_log",)
-# DELETE, not TRUNCATE: a fifteenth of the time on tables this small. One text is one transaction and one round trip.
-CLEAN = "; ".join(
+# DELETE, not TRUNCATE: a fifteenth of the time on tables this small.
+EMPTY_LEDGER = "; ".join(f"DELETE FROM {table}" for table in LEDGER_TABLES)
+EMPTY_OTHERS = "; ".join(
     [
-        "SET LOCAL session_replication_role = replica",
-        *(f"DELETE FROM {table}" for table in LEDGER_TABLES),
-        "SET LOCAL session_replication_role = origin",
         *(f"DELETE FROM {table}" for table in (*LOG_TABLES, *TABLES) if table != "business"),
         f"DELETE FROM business WHERE id <> '{PLATFORM_BUSINESS_ID}'",
     ]
 )
+# Its plans are made once for a connection.
+EMPTY_ALL = f"""
+    CREATE FUNCTION pg_temp.empty_all() RETURNS void LANGUAGE plpgsql
+    AS $$ BEGIN {EMPTY_LEDGER}; {EMPTY_OTHERS}; END $$
+"""
 
 
 # Rows past their foreign keys, until the transaction ends; on all nodes of a cluster.
 PAST_KEYS = "SET LOCAL citus.propagate_set_commands = 'local'; SET LOCAL session_replication_role = replica"
-# On a cluster, where tables of several kinds are written in one transaction.
-IN_TURN = "SET LOCAL citus.multi_shard_modify_mode = 'sequential'; "
+# On a cluster, where tables of several kinds are written in one transaction. One text is one transaction.
+EMPTY_NODES = f"""
+    SET LOCAL citus.multi_shard_modify_mode = 'sequential';
+    SET LOCAL session_replication_role = replica; {EMPTY_LEDGER};
+    SET LOCAL session_replication_role = origin; {EMPTY_OTHERS}
+"""
 
 
 def with_database_name(url: str, name: str) -> str:
@@ -153,7 +166,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     marker = item.get_closest_marker("one_server")
-    if marker is not None and os.environ.get("TIDEGATE_TEST_CLUSTER"):
+    if marker is not None and ON_CLUSTER:
         pytest.skip(marker.args[0])
 
 
@@ -168,7 +181,7 @@ def stopwatch(monkeypatch: pytest.MonkeyPatch) -> Stopwatch:
 @pytest.fixture(scope="session")
 def nodes() -> Iterator[Nodes | None]:
     """A cluster of three, where `make test-cluster` asks for one."""
-    if not os.environ.get("TIDEGATE_TEST_CLUSTER"):
+    if not ON_CLUSTER:
         yield None
         return
     home = Path(tempfile.mkdtemp(prefix="tidegate-cluster-"))
@@ -256,8 +269,7 @@ async def database_url(make_database: Callable[[str], Awaitable[str]]) -> str:
 @pytest.fixture(scope="session")
 async def admin(database_url: str) -> AsyncIterator[Any]:
     """A connection with every right, to look behind the scenes and to clean up."""
-    # Whoever waits for a lock that a broken test has left says so, instead of waiting for ever.
-    connection = await asyncpg.connect(database_url, server_settings={"lock_timeout": "20000"})
+    connection = await asyncpg.connect(database_url, server_settings={"lock_timeout": LOCK_TIMEOUT_MS})
     yield connection
     await connection.close()
 
@@ -270,14 +282,34 @@ async def open_db(database_url: str) -> AsyncIterator[Database]:
     await database.close()
 
 
+@pytest.fixture(scope="session")
+async def emptier(database_url: str) -> AsyncIterator[Any]:
+    connection = await open_emptier(database_url)
+    yield connection
+    await connection.close()
+
+
+async def open_emptier(url: str) -> Any:
+    """A connection for `empty`.
+
+    Without foreign keys: one business that goes would be looked for in every table, and all of them are emptied. That
+    is said of the whole connection, since each change of it throws all plans away.
+    """
+    past_keys = {} if ON_CLUSTER else {"session_replication_role": "replica"}
+    connection = await asyncpg.connect(url, server_settings={"lock_timeout": LOCK_TIMEOUT_MS, **past_keys})
+    if not ON_CLUSTER:
+        await connection.execute(EMPTY_ALL)
+    return connection
+
+
+async def empty(emptier: Any) -> None:
+    await emptier.execute(EMPTY_NODES if ON_CLUSTER else "SELECT pg_temp.empty_all()")
+
+
 @pytest.fixture
-async def db(open_db: Database, admin: Any) -> AsyncIterator[Database]:
+async def db(open_db: Database, emptier: Any) -> AsyncIterator[Database]:
     yield open_db
-    await empty(admin)
-
-
-async def empty(admin: Any) -> None:
-    await admin.execute(IN_TURN + CLEAN if os.environ.get("TIDEGATE_TEST_CLUSTER") else CLEAN)
+    await empty(emptier)
 
 
 @pytest.fixture(scope="session")

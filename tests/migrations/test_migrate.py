@@ -10,7 +10,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from conftest import with_database_name
+from conftest import LEDGER_TABLES, LOG_TABLES, TABLES, with_database_name
 from tidegate.core.ids import Mode
 from tidegate.deployment import commands as deployment
 from tidegate.deployment.commands import WrongDatabase
@@ -205,6 +205,13 @@ async def test_the_business_leads_every_unique_key(admin: Any) -> None:
     )
     others = [r for r in rows if r["leads"] != "business_id"]
     assert {r["index"] for r in others if r["table"] not in GLOBAL_TABLES} == GLOBAL_INDEXES
+
+
+async def test_every_table_is_emptied_between_tests(admin: Any) -> None:
+    """What one leaves is deleted without a look at foreign keys, which would miss a table that is not."""
+    rows = await admin.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+    stay = {"migration", "deployment", "credential_epoch"}
+    assert {row["tablename"] for row in rows} == {*LEDGER_TABLES, *LOG_TABLES, *TABLES} | stay
 
 
 async def test_every_constraint_is_named_for_its_rule(admin: Any) -> None:

@@ -9,14 +9,13 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-import asyncpg
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, precondition, rule
 
 from build import order
-from conftest import empty
+from conftest import empty, open_emptier
 from tidegate.audit.model import OPERATOR
 from tidegate.core.clock import SettableClock
 from tidegate.core.errors import Refusal, Unavailable
@@ -291,10 +290,10 @@ def test_no_order_of_events_breaks_the_books(story_url: str) -> None:
         runner.run(opened.__aenter__())
         # The machine moves the time itself, that of leases too.
         runtime.clock = SettableClock(runtime.clock.now())
-        admin = runner.run(asyncpg.connect(story_url))
+        emptier = runner.run(open_emptier(story_url))
         seen: set[str] = set()
         given: dict[str, Any] = {"runtime": runtime, "run": staticmethod(runner.run), "seen": seen}
-        given |= {"clean": staticmethod(lambda: empty(admin)), "look": staticmethod(lambda: states(admin))}
+        given |= {"clean": staticmethod(lambda: empty(emptier)), "look": staticmethod(lambda: states(emptier))}
         machine: Any = type("Story", (Engine,), given)
         limits: dict[str, Any] = {"deadline": None, "suppress_health_check": list(HealthCheck)}
         machine.TestCase.settings = settings(max_examples=EXAMPLES, stateful_step_count=STEPS, **limits)
@@ -302,7 +301,7 @@ def test_no_order_of_events_breaks_the_books(story_url: str) -> None:
             machine.TestCase().runTest()
             assert EXAMPLES < LONG_RUN or seen >= SOMETIMES
         finally:
-            runner.run(admin.close())
+            runner.run(emptier.close())
             runner.run(opened.__aexit__(None, None, None))
 
 

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from conftest import empty
+from conftest import empty, open_emptier
 from inflow import CLOSE, DIFFERENT, HOLDER, SPEND, credit, reversal_of
 from tidegate.account import commands as accounts
 from tidegate.account.model import Account, AccountType
@@ -62,11 +62,12 @@ class Inflow(RuleBasedStateMachine):
     run: Callable[[Coroutine[Any, Any, Any]], Any]
     runtime: Runtime
     admin: Any
+    emptier: Any
     seen: set[str]
 
     @initialize()
     def open_a_shop(self) -> None:
-        self.run(empty(self.admin))
+        self.run(empty(self.emptier))
         db, now = self.runtime.db, self.runtime.clock.now()
         new = self.run(merchants.create(db, name="Story", email="story@example.com", mode=Mode.SANDBOX, now=now))
         self.business_id = new.business.id
@@ -218,8 +219,10 @@ def test_no_order_of_inflows_breaks_the_books(inflow_story_url: str) -> None:
         # The machine moves the time itself, that of leases too.
         runtime.clock = SettableClock(runtime.clock.now())
         admin = runner.run(asyncpg.connect(inflow_story_url))
+        emptier = runner.run(open_emptier(inflow_story_url))
         seen: set[str] = set()
-        given: dict[str, Any] = {"runtime": runtime, "run": staticmethod(runner.run), "seen": seen, "admin": admin}
+        given: dict[str, Any] = {"runtime": runtime, "run": staticmethod(runner.run), "seen": seen}
+        given |= {"admin": admin, "emptier": emptier}
         machine: Any = type("Story", (Inflow,), given)
         limits: dict[str, Any] = {"deadline": None, "suppress_health_check": list(HealthCheck)}
         machine.TestCase.settings = settings(max_examples=EXAMPLES, stateful_step_count=STEPS, **limits)
@@ -228,6 +231,7 @@ def test_no_order_of_inflows_breaks_the_books(inflow_story_url: str) -> None:
             assert EXAMPLES < LONG_RUN or seen >= SOMETIMES
         finally:
             runner.run(admin.close())
+            runner.run(emptier.close())
             runner.run(opened.__aexit__(None, None, None))
 
 
