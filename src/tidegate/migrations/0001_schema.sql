@@ -3226,19 +3226,16 @@ COMMENT ON FUNCTION write_event IS 'Writes an event with its change. The payload
 CREATE FUNCTION count_inflow(p_inflow collection, p_status text, p_count integer) RETURNS void
     LANGUAGE plpgsql AS $$
 DECLARE
-    v_day   date := (p_inflow.created_at AT TIME ZONE 'UTC')::date;
-    v_place record;
+    v_day date := (p_inflow.created_at AT TIME ZONE 'UTC')::date;
 BEGIN
     -- In the order of the key: no deadlocks.
-    FOR v_place IN
-        SELECT * FROM (VALUES ('', date '-infinity'), ('', v_day), (p_inflow.account_id, date '-infinity'),
-                              (p_inflow.account_id, v_day)) AS place (account_id, day)
-    LOOP
-        INSERT INTO collection_tally AS tally (business_id, account_id, day, destination_currency, status, count)
-        VALUES (p_inflow.business_id, v_place.account_id, v_place.day, p_inflow.destination_currency, p_status, 1)
-            -- There is a row for one less.
-            ON CONFLICT ON CONSTRAINT collection_tally_pk DO UPDATE SET count = tally.count + p_count;
-    END LOOP;
+    INSERT INTO collection_tally AS tally (business_id, account_id, day, destination_currency, status, count)
+    VALUES (p_inflow.business_id, '', '-infinity', p_inflow.destination_currency, p_status, 1),
+           (p_inflow.business_id, '', v_day, p_inflow.destination_currency, p_status, 1),
+           (p_inflow.business_id, p_inflow.account_id, '-infinity', p_inflow.destination_currency, p_status, 1),
+           (p_inflow.business_id, p_inflow.account_id, v_day, p_inflow.destination_currency, p_status, 1)
+        -- There is a row for one less.
+        ON CONFLICT ON CONSTRAINT collection_tally_pk DO UPDATE SET count = tally.count + p_count;
 END
 $$;
 COMMENT ON FUNCTION count_inflow IS 'Keeps collection_tally: one inflow more or less in this status.';
