@@ -10,7 +10,6 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from chaos.client import Caller
 from chaos.deployment import Deployment, deployed
 from chaos.faults import Faults
 from chaos.load import Load
-from chaos.model import Model
+from chaos.model import Model, words
 from chaos.receivers import WebhookLog
 from chaos.verdict import Verdict
 from chaos.world import open_shops
@@ -102,24 +101,22 @@ async def _report(model: Model, faults: Faults, deployment: Deployment) -> None:
     while True:
         await asyncio.sleep(REPORT_EVERY_S)
         cuts = sum(proxy.cuts.total() for proxy in deployment.proxies.values())
-        click.echo(f"{_words(model.done)}; {_words(faults.counts)}; {cuts} cuts at COMMIT; {len(model.findings)} found")
+        asked = f"{words(model.done)}; asked again: {words(model.unknown)}"
+        click.echo(f"{asked}; {words(faults.counts)}; {cuts} cuts at COMMIT; {len(model.findings)} found")
 
 
 def _summary(run: Run, model: Model, faults: Faults, deployment: Deployment, log: WebhookLog) -> None:
     repeats = sum(log.arrivals.values()) - len(log.arrivals)
     click.echo(f"\nSeed {run.seed}, {run.clients} clients, {run.seconds / 60:.0f} min of faults")
-    click.echo(f"Acknowledged: {_words(model.done)}")
+    click.echo(f"Acknowledged: {words(model.done)}")
+    click.echo(f"Asked again: {words(model.unknown)}")
     click.echo(f"Webhooks: {len(log.accepted)} events accepted, {repeats} sent more than once")
-    click.echo(f"Faults: {_words(faults.counts)}")
+    click.echo(f"Faults: {words(faults.counts)}")
     if deployment.disk is None:
         click.echo("No disk was full: only root on Linux can mount one for it")
     for name, proxy in deployment.proxies.items():
         cuts = {cut.value: count for cut, count in proxy.cuts.items()}
-        click.echo(f"Of {proxy.commits} commits of the {name}, cut: {_words(cuts)}")
-
-
-def _words(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+        click.echo(f"Of {proxy.commits} commits of the {name}, cut: {words(cuts)}")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,8 @@ from chaos.model import Model
 DEFINITE_WITHIN_S = 180.0
 TRANSIENT = (httpx.TransportError, json.JSONDecodeError)
 BUSY = (429, 503)
+# With it also 409: the first of two requests with one idempotency key is still running, and may yet succeed.
+AGAIN = "retry-after"
 _PAYERS: Iterator[int] = itertools.count(1)
 
 
@@ -50,15 +52,15 @@ class Caller:
         """Once; None when the answer is lost or says to try again: then the outcome is unknown."""
         try:
             answer = await self.http.request(method, path, json=body, headers=headers)
-            if answer.status_code in BUSY:
-                self.model.done[f"answered {answer.status_code}"] += 1
+            if answer.status_code in BUSY or AGAIN in answer.headers:
+                self.model.unknown[f"answered {answer.status_code}"] += 1
                 return None
             if answer.status_code >= 500:
                 self.model.find(f"{method} {path} was answered with {answer.status_code}: {answer.text[:300]}")
                 return None
             answer.read()
         except TRANSIENT:
-            self.model.done["answers lost"] += 1
+            self.model.unknown["answers lost"] += 1
             return None
         return answer
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 FINDINGS_MAX = 200
@@ -47,6 +48,8 @@ class Model:
     # By idempotency key.
     refunds: dict[str, AcknowledgedRefund] = field(default_factory=dict)
     done: Counter[str] = field(default_factory=Counter)
+    # Answers after which a client asks again.
+    unknown: Counter[str] = field(default_factory=Counter)
     # When creates were acknowledged, by the monotonic clock.
     created_at: list[float] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
@@ -70,3 +73,7 @@ class Model:
             payment.is_paid = True
             self.paid.append(payment)
             self.done["paid"] += 1
+
+
+def words(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))

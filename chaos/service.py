@@ -46,7 +46,9 @@ class Service:
 
     async def until_ready(self) -> None:
         async with asyncio.timeout(READY_WITHIN_S):
-            while await asyncio.to_thread(status_of, f"{self.base_url}/readyz") != 200:  # noqa: ASYNC110
+            while await asyncio.to_thread(status_of, f"{self.base_url}/readyz") != 200:
+                if ended := self.parents_that_ended():
+                    raise SystemExit(f"{', '.join(ended)}; the logs in {self.home} say why")
                 await asyncio.sleep(0.1)
 
     def parents_that_ended(self) -> list[str]:

@@ -11,6 +11,7 @@ import platform
 import re
 import shutil
 import signal
+import ssl
 import string
 import subprocess
 from collections.abc import Awaitable, Callable, Iterator
@@ -41,18 +42,19 @@ _LOGIN = f"""
     ALTER ROLE tidegate_service SET statement_timeout = '5s';
     ALTER ROLE tidegate_service SET lock_timeout = '2s';
     ALTER ROLE tidegate_service SET idle_in_transaction_session_timeout = '10s';
+    ALTER ROLE tidegate_service SET jit = off;
 """
 _ARCHITECTURES = {"aarch64": "arm64"}
 
 
 class Cluster:
-    def __init__(self, machines: Machines, home: Path, patroni: Path, postgres_bin: Path) -> None:
+    def __init__(self, machines: Machines, home: Path, patroni: Path, postgres_bin: Path, *, has_clocks: bool) -> None:
         self._machines = machines
         self._home = home
         self._patroni = patroni
         self._postgres_bin = postgres_bin
         self._running: dict[str, subprocess.Popen[bytes]] = {}
-        self.clocks = self._make_clocks()
+        self.clocks = self._make_clocks() if has_clocks else {}
         self.authority = home / "authority.crt"
         self.pooled_url = f"postgresql://tidegate_service:{PASSWORD}@127.0.0.1:6432/tidegate"
         self.direct_url = f"postgresql://tidegate_service:{PASSWORD}@127.0.0.1:5000/tidegate?sslmode=verify-ca"
@@ -101,15 +103,11 @@ class Cluster:
                 _send(pid, signal.SIGKILL)
 
     def start_patroni(self, number: int) -> None:
-        certificate, key = (self._home / f"pg{number}.{end}" for end in ("crt", "key"))
-        for file in (certificate, key):
-            shutil.chown(file, USER, USER)
         clock = self.clocks.get(number)
         programs = clock.programs(self._postgres_bin) if clock else self._postgres_bin
         configuration = self._write(
             "patroni.yml", number, NAME=f"pg{number}", DATA=str(self._data(number)),
-            AUTHORITY=str(self.authority), CERTIFICATE=str(certificate), KEY=str(key),
-            ETCD_HOSTS=self._etcd_hosts,
+            **self._certificate(number), ETCD_HOSTS=self._etcd_hosts,
             NETWORK=NETWORK, POSTGRES_BIN=str(programs), SOCKETS=str(self._folder(number)),
             SUPERUSER_PASSWORD=PASSWORD, REPLICATION_PASSWORD=PASSWORD, REWIND_PASSWORD=PASSWORD,
         )  # fmt: skip
@@ -129,8 +127,12 @@ class Cluster:
         """As the timer on the third machine does."""
         script = [str(FILES / "etcd-leader.sh")]
         with (self._home / "etcd-leader.log").open("ab") as log:
-            environment = {"ETCD_HOSTS": self._etcd_hosts}
-            self._machines.start(VOTE, ["sh", *script], user=USER, log=log, env=environment).wait(READY_WITHIN_S)
+            files = self._certificate(VOTE)
+            environment = {"ETCD_HOSTS": self._etcd_hosts, "ETCDCTL_CACERT": files["AUTHORITY"]}
+            environment |= {"ETCDCTL_CERT": files["CERTIFICATE"], "ETCDCTL_KEY": files["KEY"]}
+            run = self._machines.start(VOTE, ["sh", *script], user=USER, log=log, env=environment)
+            if run.wait(READY_WITHIN_S):
+                raise SystemExit(f"etcd is not led by the third machine; {log.name} says why")
 
     @property
     def _etcd_hosts(self) -> str:
@@ -165,8 +167,9 @@ class Cluster:
     async def switch_over(self, leader: int) -> None:
         other = next(number for number in DATABASES if number != leader)
         body = {"leader": f"pg{leader}", "candidate": f"pg{other}"}
-        async with httpx.AsyncClient(timeout=60) as client:
-            await client.post(f"http://{self._machines.address(leader)}:8008/switchover", json=body)
+        async with httpx.AsyncClient(timeout=60, verify=self._trusted(leader)) as client:
+            answer = await client.post(f"https://{self._machines.address(leader)}:8008/switchover", json=body)
+            answer.raise_for_status()
 
     def postgres_pids(self, number: int) -> list[int]:
         """The postmaster and its children."""
@@ -209,8 +212,8 @@ class Cluster:
 
     async def _ask(self, number: int, path: str) -> httpx.Response | None:
         with suppress(httpx.TransportError):
-            async with httpx.AsyncClient(timeout=2) as client:
-                return await client.get(f"http://{self._machines.address(number)}:8008{path}")
+            async with httpx.AsyncClient(timeout=2, verify=self._trusted()) as client:
+                return await client.get(f"https://{self._machines.address(number)}:8008{path}")
         return None
 
     async def _make_database(self) -> None:
@@ -225,15 +228,31 @@ class Cluster:
         await self.until(make)
 
     def _make_certificates(self) -> None:
-        names = [f"pg{number}" for number in DATABASES]
-        subprocess.run(["sh", FILES / "certificate.sh", self._home, *names], check=True)
+        machines = [f"m{number}={self._machines.address(number)}" for number in (*DATABASES, VOTE)]
+        subprocess.run(["sh", FILES / "certificate.sh", self._home, *machines], check=True)
         self.authority.chmod(0o644)
+        for file in self._home.glob("m?.*"):
+            shutil.chown(file, USER, USER)
+
+    def _certificate(self, number: int) -> dict[str, str]:
+        """As deploy/ha/machine.env names the files."""
+        own = self._home / f"m{number}"
+        return {"AUTHORITY": str(self.authority), "CERTIFICATE": f"{own}.crt", "KEY": f"{own}.key"}
+
+    def _trusted(self, number: int | None = None) -> ssl.SSLContext:
+        """With the certificate of that machine, which may change who leads."""
+        context = ssl.create_default_context(cafile=str(self.authority))
+        if number:
+            context.load_cert_chain(f"{self._home}/m{number}.crt", f"{self._home}/m{number}.key")
+        return context
 
     def _start_etcd(self, number: int) -> None:
         address = self._machines.address
-        cluster = ",".join(f"e{one}=http://{address(one)}:2380" for one in (*DATABASES, VOTE))
+        cluster = ",".join(f"e{one}=https://{address(one)}:2380" for one in (*DATABASES, VOTE))
         data = self._folder(number) / "etcd"
-        path = self._write("etcd.env", number, NAME=f"e{number}", ETCD_DATA=str(data), CLUSTER=cluster)
+        path = self._write(
+            "etcd.env", number, NAME=f"e{number}", ETCD_DATA=str(data), CLUSTER=cluster, **self._certificate(number)
+        )
         lines = (line for line in path.read_text().splitlines() if line and not line.startswith("#"))
         env = dict(line.split("=", 1) for line in lines)
         machine = platform.machine()
@@ -242,7 +261,7 @@ class Cluster:
 
     def _start_haproxy(self) -> None:
         first, second = (self._machines.address(number) for number in DATABASES)
-        path = self._write("haproxy.cfg", SERVICE, FIRST=first, SECOND=second)
+        path = self._write("haproxy.cfg", SERVICE, FIRST=first, SECOND=second, AUTHORITY=str(self.authority))
         # It is not started as root here, and so cannot become another user.
         path.write_text(re.sub(r"^  (user|group) .*\n", "", path.read_text(), flags=re.MULTILINE))
         self._start("haproxy", SERVICE, ["haproxy", "-db", "-f", str(path)])

@@ -110,6 +110,11 @@ class Settings:
         return self.console_url or (self.base_url if self.mode is Mode.SANDBOX else "")
 
     @property
+    def without_pooler(self) -> Settings:
+        """Where possible: for work that runs longer than a pooler allows."""
+        return replace(self, database_url=self.direct_url, is_pooled=False) if self.direct_url else self
+
+    @property
     def checkout_url(self) -> str:
         return f"{self.base_url}/pay"
 

@@ -24,6 +24,7 @@ from tidegate.core.ids import Mode
 from tidegate.deployment import commands as deployment
 from tidegate.infra.db import Database
 from tidegate.infra.embedded import EmbeddedPostgres
+from waiting import until
 
 PROGRAM = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 LOGIN = "pooled"
@@ -118,7 +119,7 @@ async def give_settings(owner_url: str) -> None:
     await owner.execute(
         f"ALTER ROLE {LOGIN} SET role = 'tidegate_app'; ALTER ROLE {LOGIN} SET statement_timeout = '5s'; "
         f"ALTER ROLE {LOGIN} SET lock_timeout = '2s'; "
-        f"ALTER ROLE {LOGIN} SET idle_in_transaction_session_timeout = '10s'"
+        f"ALTER ROLE {LOGIN} SET idle_in_transaction_session_timeout = '10s'; ALTER ROLE {LOGIN} SET jit = off"
     )
     # Sessions that the pooler opened before have the old ones.
     await owner.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1", LOGIN)
@@ -154,6 +155,29 @@ async def test_payments_are_created_verified_paid_and_notified_through_a_pooler(
     finally:
         stop(worker)
         await db.close()
+
+
+async def test_a_login_whose_statements_would_be_compiled_is_refused(pooled: Pooled) -> None:
+    """asyncpg asks each new connection about its types; compiling that takes a second each time."""
+    await give_settings(pooled.owner_url)
+    owner = await asyncpg.connect(pooled.owner_url)
+    await owner.execute(f"ALTER ROLE {LOGIN} SET jit = on")
+    await owner.close()
+    process = tidegate("serve", DATABASE_URL=pooled.direct_url, PORT="0", TIDEGATE_POOLER="transaction")
+    said, _ = await asyncio.to_thread(process.communicate, timeout=START_TIMEOUT_S)
+    assert process.returncode == 1
+    assert "ALTER ROLE login SET jit = off" in said
+
+
+async def test_the_worker_goes_without_the_pooler(pooled: Pooled) -> None:
+    """Its proof of the books takes longer than a pooler lets a statement run."""
+    worker = tidegate("worker", DATABASE_URL=f"postgresql://{LOGIN}@127.0.0.1:{free_port()}/none", **pooled.environment)
+    owner = await asyncpg.connect(pooled.owner_url)
+    try:
+        await until(lambda: owner.fetchval("SELECT count(*) FROM proof"))
+    finally:
+        await owner.close()
+        stop(worker)
 
 
 async def test_a_login_with_other_rights_is_refused_with_what_to_do(pooled: Pooled) -> None:

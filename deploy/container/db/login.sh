@@ -11,4 +11,5 @@ ALTER ROLE tidegate_service SET role = 'tidegate_app';
 ALTER ROLE tidegate_service SET statement_timeout = '5s';
 ALTER ROLE tidegate_service SET lock_timeout = '2s';
 ALTER ROLE tidegate_service SET idle_in_transaction_session_timeout = '10s';
+ALTER ROLE tidegate_service SET jit = off;
 SQL

@@ -113,9 +113,7 @@ def run_on_database(settings: Settings, command: Callable[[Database], Awaitable[
     """Opens the database for one command. The embedded one is migrated first."""
     with with_database(settings) as (ready, postgres):
         prepare_embedded(ready, postgres)
-        # Without the pooler where possible: a command may run longer than a pooler allows.
-        direct = replace(ready, database_url=ready.direct_url, is_pooled=False) if ready.direct_url else ready
-        return run_async(_on_database(direct, command))
+        return run_async(_on_database(ready.without_pooler, command))
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:

@@ -25,7 +25,7 @@ def run(settings: Settings) -> None:
 async def work(settings: Settings, meter: telemetry.Meter, *, grace_s: float = GRACE_S) -> None:
     """Until cancelled; then work in progress is waited for."""
     runtime = Runtime.of(
-        settings,
+        settings.without_pooler,
         statement_timeout_ms=worker_module.STATEMENT_TIMEOUT_MS,
         pool_wait_s=worker_module.POOL_WAIT_S,
     )

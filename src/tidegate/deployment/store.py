@@ -17,13 +17,19 @@ class Deployment(NamedTuple):
 class Session(NamedTuple):
     role: str
     statement_timeout: str
+    jit: str
 
 
 async def get_session(tx: Tx) -> Session:
-    """The effective role and timeout of a connection."""
-    row = await tx.fetchrow("SELECT current_user AS role, current_setting('statement_timeout') AS statement_timeout")
+    """What a connection works with."""
+    row = await tx.fetchrow(
+        """
+        SELECT current_user AS role, current_setting('statement_timeout') AS statement_timeout,
+               current_setting('jit') AS jit
+        """
+    )
     assert row is not None
-    return Session(row["role"], row["statement_timeout"])
+    return Session(row["role"], row["statement_timeout"], row["jit"])
 
 
 async def claim(tx: Tx, mode: Mode) -> None:

@@ -97,6 +97,8 @@ class Database:
             "statement_timeout": str(statement_timeout_ms or STATEMENT_TIMEOUT_MS),
             "lock_timeout": str(LOCK_WAIT_MS),
             "idle_in_transaction_session_timeout": str(IDLE_IN_TRANSACTION_MS),
+            # Compiling a statement takes longer than it saves.
+            "jit": "off",
         }
         self._connections_max = connections_max
         self._pool_wait_s = POOL_WAIT_S if pool_wait_s is None else pool_wait_s
@@ -136,7 +138,7 @@ class Database:
 
     async def _connect(self) -> Any:
         if self._is_pooled:
-            # Role and timeouts are settings of the login; they are checked before the first request.
+            # Role, timeouts and jit are settings of the login; they are checked before the first request.
             return await asyncpg.connect(
                 self.url, server_settings=_ANY_SESSION, statement_cache_size=0, timeout=CONNECT_TIMEOUT_S
             )

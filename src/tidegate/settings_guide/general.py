@@ -90,7 +90,7 @@ FIRST_SECTIONS = (
             ),
             SettingRow(
                 name="DATABASE_DIRECT_URL",
-                meaning="Behind a pooler: the same database without it, for notifications and for long commands.",
+                meaning="Behind a pooler: the same database without it, for the worker, notifications and commands.",
             ),
             SettingRow(
                 name="TIDEGATE_CONNECTIONS_MAX",
