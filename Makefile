@@ -90,8 +90,9 @@ bench: $(VENV)/.dev  ## measure against PostgreSQL itself and a bare server; pri
 bench-data: $(VENV)/.dev  ## load ROWS=10000000 inflows (22 GB free), for what `make bench` says about growth
 	@$(BIN)/python -m bench.data --rows $(ROWS)
 
-bench-data-clean: $(VENV)/.dev  ## remove what bench-data has loaded
-	@$(BIN)/python -m bench.data --remove
+bench-data-clean:  ## remove what bench-data has loaded
+	@if [ -L .tidegate/bench/postgres ]; then rm -rf "$$(readlink .tidegate/bench/postgres)"; fi
+	@rm -rf .tidegate/bench
 
 wheel: $(VENV)/.run  ## build the wheel, which carries everything, into dist/
 	@$(PIP) wheel --no-deps --no-build-isolation -w dist .

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import click
 from rich.console import Console
 
-from bench import cluster, create, growth, hostile, machine, notifications, rates, reads, statement, webhook
+from bench import cluster, create, dashboard, growth, hostile, machine, notifications, rates, reads, statement, webhook
 from bench.environment import Environment, Options, open_environment
 from bench.report import BenchFailed, Line, Report, Result, Sample, Section
 from tidegate.infra.migrate import MigrationFailed
@@ -32,6 +32,7 @@ SECTIONS: dict[str, Callable[[Environment], Section]] = {
     "overload": rates.overload,
     "growth": growth.section,
     "cluster": cluster.section,
+    "dashboard": dashboard.section,
 }
 WARM_UP_S = 1.0
 
@@ -45,7 +46,12 @@ console = Console(stderr=True)
 @click.option(
     "--only", type=click.Choice([*LINES, *SECTIONS]), multiple=True, help="Measure only this line; repeatable."
 )
-@click.option("--stored", type=click.IntRange(1, 100_000_000), default=1_000_000, help="Payments under fixed rates.")
+@click.option(
+    "--stored",
+    type=click.IntRange(1, 100_000_000),
+    default=1_000_000,
+    help="Payments under fixed rates; and of one business in the dashboard.",
+)
 @click.option("--businesses", type=click.IntRange(1, 10_000), default=1_000, help="Whose pages are shown.")
 def main(*, rounds: int, seconds: int, only: tuple[str, ...], stored: int, businesses: int) -> None:
     """Measure Tidegate against what it is built on: ratios, taken in turn on this machine.

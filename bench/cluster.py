@@ -6,32 +6,23 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
-from pathlib import Path
+from functools import partial
 from statistics import median
 
 from local_cluster.nodes import NoCitus, Nodes, find_bin
 
 from bench import traffic
-from bench.create import ORDER, PATH, requests
-from bench.environment import CONNECTIONS, Environment, Options
-from bench.notifications import HOLDER, INTAKE, PAYER, arrival
-from bench.reads import CARD
+from bench.create import ORDER, PAID_CARD, PATH, create
+from bench.environment import CONNECTIONS, Environment, temporary_folder
+from bench.inflow_data import HOLDER, open_account
+from bench.notifications import INTAKE, PAYER, arrival, signed
+from bench.reads import browser, make_verifiable
 from bench.report import Finding, Sample, Section
-from tidegate.account import commands as accounts
-from tidegate.account.model import Account, AccountType
-from tidegate.audit.model import OPERATOR, OURSELVES
 from tidegate.core import ids
-from tidegate.core.clock import SystemClock
-from tidegate.core.ids import Mode
 from tidegate.core.money import Currency, Money
-from tidegate.deployment import commands as deployment
-from tidegate.rail.event import Notification
-from tidegate.rail.sandbox import signed_notification
 from tidegate.runtime import Runtime
 from tidegate.settings import Settings
 
@@ -40,21 +31,8 @@ ROUNDS = 3
 SECONDS = 2.0
 # More than a machine can do in that time.
 CHARGES, NOTIFICATIONS = 1_500, 8_000
-VERIFIED_PER_SHOP = 20
-PAID_CARD = {"type": "card", "card": {"number": "5319317801366660", **CARD}}
 
 Operation = Callable[[Environment], Sample]
-
-
-class ClusterEnvironment(Environment):
-    """On three nodes, which count as one PostgreSQL."""
-
-    def __init__(self, home: Path, nodes: Nodes, options: Options, ending: ExitStack) -> None:
-        self._nodes = nodes
-        super().__init__(home, nodes, options, ending)
-
-    def watched(self, **others: int) -> dict[str, int]:
-        return {**others, **{f"postgres {number}": pid for number, pid in self._nodes.pids.items()}}
 
 
 def section(environment: Environment) -> Section:
@@ -63,9 +41,14 @@ def section(environment: Environment) -> Section:
     except NoCitus as missing:
         return Section("cluster", TITLE, [], note=str(missing))
     findings: list[Finding] = []
-    with _on_nodes(folder, environment.options) as nodes:
+    with ExitStack() as ending:
+        nodes = Nodes(temporary_folder(ending), folder)
+        ending.callback(nodes.stop)
+        nodes.start()
+        asyncio.run(nodes.make_database("tidegate"))
+        on_nodes = Environment(nodes, environment.options, ending)
         for name, operation in OPERATIONS.items():
-            rounds = [(operation(environment), operation(nodes)) for _ in range(ROUNDS)]
+            rounds = [(operation(environment), operation(on_nodes)) for _ in range(ROUNDS)]
             findings += _findings(name, rounds)
     note = f"Medians of {ROUNDS} runs of {SECONDS:.0f} s in turn, with {CONNECTIONS} connections to one API process."
     return Section("cluster", TITLE, findings, note=note)
@@ -87,32 +70,8 @@ def _postgres_us(sample: Sample) -> float:
     return sum(us for name, us in sample.usage.cpu_us.items() if name.startswith("postgres"))
 
 
-@contextmanager
-def _on_nodes(folder: Path, options: Options) -> Iterator[Environment]:
-    with ExitStack() as ending:
-        data, home = (Path(tempfile.mkdtemp(prefix=f"tidegate-bench-{name}-")) for name in ("nodes", "logs"))
-        ending.callback(shutil.rmtree, data, ignore_errors=True)
-        ending.callback(shutil.rmtree, home, ignore_errors=True)
-        nodes = Nodes(data, folder)
-        ending.callback(nodes.stop)
-        nodes.start()
-        url = asyncio.run(nodes.make_database("tidegate"))
-        asyncio.run(deployment.prepare(url, Mode.SANDBOX))
-        yield ClusterEnvironment(home, nodes, options, ending)
-
-
-def _create(environment: Environment) -> Sample:
-    return traffic.send(environment, environment.api, requests(environment), 201, SECONDS)
-
-
 def _verify(environment: Environment) -> Sample:
-    asked = []
-    for shop in environment.shops:
-        for _ in range(VERIFIED_PER_SHOP):
-            reference = ids.new_event_id()
-            environment.api.post(PATH, {**ORDER, "reference": reference}, shop.create_headers)
-            path = f"{PATH}/merchant-reference/{reference}"
-            asked.append(traffic.request("GET", path, shop.verify_headers))
+    asked = [traffic.request("GET", path, headers) for path, headers in make_verifiable(environment)]
     return traffic.send(environment, environment.api, asked, 200, SECONDS)
 
 
@@ -122,10 +81,8 @@ def _charge(environment: Environment) -> Sample:
     for number in range(CHARGES):
         shop = environment.shops[number % len(environment.shops)]
         made = environment.api.post(PATH, {**ORDER, "reference": ids.new_event_id()}, shop.create_headers)
-        pay_code = made["payCode"]
-        # Payers are limited by address.
-        headers = {"x-forwarded-for": f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}"}
-        charges.append(traffic.request("POST", f"{PATH}/{pay_code}/charge", headers, json.dumps(PAID_CARD)))
+        path = f"{PATH}/{made['payCode']}/charge"
+        charges.append(traffic.request("POST", path, browser(number), json.dumps(PAID_CARD)))
     return traffic.send(environment, environment.api, charges, 200, SECONDS, is_each_once=True)
 
 
@@ -137,31 +94,21 @@ def _inflow(environment: Environment) -> Sample:
     for serial in range(NOTIFICATIONS):
         number = numbers[serial % len(numbers)]
         arrived = arrival(number, Money(100_00, Currency.EUR), payer=PAYER, payee=HOLDER, now=now)
-        raw = signed_notification.sign(
-            signed_notification.write(Notification(id=ids.new_event_id(), event=arrived)), secret, now=now
-        )
-        headers = {signed_notification.SIGNATURE_HEADER: raw.headers[signed_notification.SIGNATURE_HEADER]}
-        asked.append(traffic.request("POST", INTAKE, headers, raw.body.decode()))
+        asked.append(traffic.request("POST", INTAKE, *signed(arrived, secret, now=now)))
     return traffic.send(environment, environment.api, asked, 200, SECONDS, is_each_once=True)
 
 
 async def _account_numbers(environment: Environment) -> list[str]:
     """One of each shop."""
     runtime = Runtime.of(Settings(database_url=environment.url))
-    now = SystemClock().now()
-    numbers = []
     async with runtime.open():
-        for shop in environment.shops:
-            draft = Account(
-                business_id=shop.business_id, id=ids.new_account_id(), currency=Currency.EUR,
-                settlement_currency=Currency.EUR, account_type=AccountType.INDIVIDUAL, holder=HOLDER,
-                created_at=now, updated_at=now,
-            )  # fmt: skip
-            await accounts.request(runtime.db, draft, by=OURSELVES, now=now)
-            approved = await accounts.approve(runtime.deps, draft.id, by=OPERATOR, now=now)
-            assert approved.details is not None
-            numbers.append(approved.details.account_number)
-    return numbers
+        opened = [await open_account(runtime, shop, Currency.EUR) for shop in environment.shops]
+    return [account.details.account_number for account in opened if account.details is not None]
 
 
-OPERATIONS: dict[str, Operation] = {"create": _create, "verify": _verify, "card": _charge, "inflow": _inflow}
+OPERATIONS: dict[str, Operation] = {
+    "create": partial(create, seconds=SECONDS),
+    "verify": _verify,
+    "card": _charge,
+    "inflow": _inflow,
+}

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import re
 import shutil
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,11 +26,10 @@ from tidegate.core.ids import Mode
 from tidegate.deployment import commands as deployment
 from tidegate.infra import db as database
 from tidegate.infra.embedded import EmbeddedPostgres
-from tidegate.infra.migrate import MigrationFailed
 
 HOME = REPOSITORY / ".tidegate" / "bench"
 SMALL_ROWS = 10_000
-# With its indexes, and what sorting them needs for a moment; measured.
+# With its indexes; measured.
 BYTES_PER_ROW = 2_200
 SPARE_BYTES = 2 * 1024**3
 UNFINISHED = "inflows_unfinished"
@@ -75,7 +73,6 @@ async def _load(url: str, rows: int, note: Callable[[str], None]) -> None:
     now = SystemClock().now()
     await inflow_data.write_patterns(url, now=now)
     connection = await database.connect(url)
-    # All of it in one transaction, so that PostgreSQL may leave out its log.
     async with connection.transaction():
         async for step in inflow_data.load(connection, rows, now=now):
             note(f"{rows:,} inflows: {step} …")
@@ -86,44 +83,23 @@ async def _load(url: str, rows: int, note: Callable[[str], None]) -> None:
 @contextmanager
 def open_databases() -> Iterator[Databases]:
     HOME.mkdir(parents=True, exist_ok=True)
-    postgres = EmbeddedPostgres(HOME / "postgres", durable=True)
+    # What is loaded can be loaded again, and what is asked only reads.
+    postgres = EmbeddedPostgres(HOME / "postgres", durable=False)
     try:
         postgres.start()
-        # What is loaded into a new table is then written once, not twice.
-        if with_connection(postgres.url("postgres"), _use_minimal_log):
-            postgres.stop()
-            postgres.start()
         yield Databases(postgres)
     finally:
         postgres.stop()
 
 
-async def _use_minimal_log(connection: Any) -> bool:
-    """True when the server has to be started again."""
-    if await connection.fetchval("SHOW wal_level") == "minimal":
-        return False
-    await connection.execute("ALTER SYSTEM SET wal_level = 'minimal'")
-    await connection.execute("ALTER SYSTEM SET max_wal_senders = '0'")
-    return True
-
-
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.option("--rows", type=click.IntRange(100_000, 100_000_000), default=10_000_000, help="Inflows to load.")
-@click.option("--remove", is_flag=True, help="Remove all that was loaded, and load nothing.")
-def main(*, rows: int, remove: bool) -> None:
+def main(rows: int) -> None:
     """Load inflows for what `make bench` says about growth: so many, and 10,000 to compare them with."""
-    if remove:
-        shutil.rmtree(HOME, ignore_errors=True)
-        console.print("Removed.")
-        return
-    try:
-        with open_databases() as databases:
-            for size in (SMALL_ROWS, rows):
-                if size not in databases.sizes():
-                    databases.load(size)
-    except (BenchFailed, MigrationFailed) as failure:
-        console.print(str(failure), style="red", markup=False, highlight=False)
-        sys.exit(1)
+    with open_databases() as databases:
+        for size in (SMALL_ROWS, rows):
+            if size not in databases.sizes():
+                databases.load(size)
 
 
 if __name__ == "__main__":

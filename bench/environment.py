@@ -10,10 +10,13 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
+
+from local_cluster.nodes import Nodes
 
 from bench import process
 from bench.process import Server
+from bench.report import BenchFailed, Sample
 from tidegate.core.clock import SystemClock
 from tidegate.core.ids import Mode
 from tidegate.deployment import commands as deployment
@@ -54,19 +57,12 @@ class Shop:
         return {"api-key": self.secret_key, "x-business-id": self.business_id}
 
 
-class DatabaseServer(Protocol):
-    @property
-    def bin_dir(self) -> Path: ...
-    @property
-    def pid(self) -> int | None: ...
-    def url(self) -> str: ...
-
-
 class Environment:
-    def __init__(self, home: Path, postgres: DatabaseServer, options: Options, ending: ExitStack) -> None:
+    def __init__(self, postgres: EmbeddedPostgres | Nodes, options: Options, ending: ExitStack) -> None:
         self.options = options
         self.url = postgres.url()
-        self.home = home
+        asyncio.run(deployment.prepare(self.url, Mode.SANDBOX))
+        self.home = temporary_folder(ending)
         self.pgbench = postgres.bin_dir / "pgbench"
         self._postgres = postgres
         self._ending = ending
@@ -74,7 +70,7 @@ class Environment:
         self.settings = {
             "DATABASE_URL": self.url,
             "HOST": process.HOST,
-            "TIDEGATE_HOME": str(home / "service"),
+            "TIDEGATE_HOME": str(self.home / "service"),
             "TIDEGATE_LOG_LEVEL": "warning",
             # Payers are limited by address; the load generator has to be many of them.
             "TIDEGATE_TRUSTED_PROXIES": "1",
@@ -102,13 +98,27 @@ class Environment:
         """With every right; raises when there is no row."""
         return dict(with_connection(self.url, lambda connection: connection.fetchrow(query, *args)))
 
+    def count(self, rows: str) -> int:
+        """Of a table, or of those `WHERE …`."""
+        return int(self.fetchrow(f"SELECT count(*) FROM {rows}")["count"])
+
+    def counted(self, rows: str, run: Callable[[], Sample]) -> Sample:
+        """Every success must be a row that was committed."""
+        before = self.count(rows)
+        sample = run()
+        made = self.count(rows) - before
+        if made != sample.answers:
+            raise BenchFailed(f"{sample.answers} successes, but {made} new rows of {rows}")
+        return sample
+
     def execute(self, query: str) -> None:
         with_connection(self.url, lambda connection: connection.execute(query))
 
     def watched(self, **others: int) -> dict[str, int]:
         """Processes by their names: PostgreSQL's and those given."""
-        pid = self._postgres.pid
-        return others if pid is None else {**others, "postgres": pid}
+        if isinstance(self._postgres, Nodes):
+            return {**others, **{f"postgres {number}": pid for number, pid in self._postgres.pids.items()}}
+        return others if (pid := self._postgres.pid) is None else {**others, "postgres": pid}
 
 
 def with_connection(url: str, use: Callable[[Any], Awaitable[T]]) -> T:
@@ -125,16 +135,18 @@ def with_connection(url: str, use: Callable[[Any], Awaitable[T]]) -> T:
 @contextmanager
 def open_environment(options: Options) -> Iterator[Environment]:
     with ExitStack() as ending:
-        # Directly below the system's temporary folder: PostgreSQL's account must be able to enter it. Two folders,
-        # since PostgreSQL makes its own unreadable for us unless we are root.
-        data, home = (Path(tempfile.mkdtemp(prefix=f"tidegate-bench-{name}-")) for name in ("data", "logs"))
-        ending.callback(shutil.rmtree, data, ignore_errors=True)
-        ending.callback(shutil.rmtree, home, ignore_errors=True)
-        postgres = EmbeddedPostgres(data, durable=True)
+        postgres = EmbeddedPostgres(temporary_folder(ending), durable=True)
         ending.callback(postgres.stop)
         postgres.start()
-        asyncio.run(deployment.prepare(postgres.url(), Mode.SANDBOX))
-        yield Environment(home, postgres, options, ending)
+        yield Environment(postgres, options, ending)
+
+
+def temporary_folder(ending: ExitStack) -> Path:
+    """Directly below the system's temporary folder: PostgreSQL's account must be able to enter it, and makes its own
+    unreadable for us unless we are root."""
+    folder = Path(tempfile.mkdtemp(prefix="tidegate-bench-"))
+    ending.callback(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 async def open_shops(url: str, settings: Sequence[dict[str, Any]]) -> list[Shop]:

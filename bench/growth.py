@@ -31,7 +31,7 @@ from tidegate.infra.http.cursor import Cursor
 from tidegate.infra.timestamp import to_iso
 
 AIM = 1.3
-HOW_TO_LOAD = "No inflows to compare are loaded; `make bench-data` loads 10,000,000 in minutes, ROWS=200000 fewer."
+HOW_TO_LOAD = "No inflows to compare are loaded; `make bench-data` loads 10,000,000 in half an hour, ROWS=200000 fewer."
 WARM_UP_CALLS, CALLS = 20, 300
 PER_PAGE = 10
 CURRENCY = Currency.EUR

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from typing import Any
 
+from bench.create import COLUMNS
 from bench.environment import Shop, open_shops
 from bench.notifications import arrival
 from bench.report import BenchFailed
@@ -20,6 +21,7 @@ from tidegate.account.model import Account, AccountType
 from tidegate.audit.model import OURSELVES
 from tidegate.collection import decide, store
 from tidegate.core import ids
+from tidegate.core.clock import SystemClock
 from tidegate.core.money import Currency, Money
 from tidegate.infra import db as database
 from tidegate.infra.db import Tx
@@ -51,16 +53,9 @@ ANALYZE bench_pattern
 # The triggers count and check each row by itself; here both are done for all of them at once, or hold by construction.
 _BEFORE = """
 SET LOCAL session_replication_role = replica;
-SET LOCAL maintenance_work_mem = '512MB';
-SET LOCAL max_parallel_maintenance_workers = 2;
 -- It would sort the rows, and they are to lie in the order of time.
 SET LOCAL enable_mergejoin = off;
--- A table that is made anew in this transaction needs no log.
 TRUNCATE collection, collection_tally CASCADE;
-"""
-_COLUMNS = """
-SELECT attname FROM pg_attribute
- WHERE attrelid = 'collection'::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum
 """
 # A thousand rows in turn go to all accounts; the kinds repeat after a prime number of rows, so that every account has
 # every kind.
@@ -69,43 +64,25 @@ _KIND = (
     f"CASE WHEN n * 48271 % 997 < 8 THEN {REVERSED} WHEN n * 48271 % 997 < 15 THEN {PENDING}"
     f" ELSE n * 48271 % 997 % {CREDITED} END"
 )
+# Numbers in their order, since an index that grows only at its end is written fast.
 _OWN = {
     "id": "first_collection_id(moment) | (n & 4095)",
-    "reference": "'col_' || left(md5('reference ' || n), 22)",
-    "transaction_id": "'sbx_' || left(md5('transaction ' || n), 24)",
+    "reference": "'col_' || lpad(n::text, 22, '0')",
+    "transaction_id": "'sbx_' || lpad(n::text, 24, '0')",
     "remittance": "'Invoice ' || n",
     "valued_at": "moment",
     "created_at": "moment",
     "updated_at": "moment",
-    "return_reference": "CASE WHEN return_reference IS NOT NULL THEN 'rt_' || left(md5('return ' || n), 22) END",
+    "return_reference": "CASE WHEN return_reference IS NOT NULL THEN 'rt_' || lpad(n::text, 22, '0') END",
     "return_asked_at": "CASE WHEN return_reference IS NOT NULL THEN moment END",
     "return_confirmed_at": "CASE WHEN return_reference IS NOT NULL THEN moment + interval '1 minute' END",
 }
-# The rule of collection_is_counted(). In two steps, since only the first is long, and PostgreSQL does it on all cores.
-_COUNT = """
-CREATE TEMPORARY TABLE counted ON COMMIT DROP AS
-SELECT business_id, account_id, (created_at AT TIME ZONE 'UTC')::date AS day, destination_currency, status,
-       count(*) AS count
-  FROM collection GROUP BY 1, 2, 3, 4, 5
-"""
+# The rule of collection_is_counted().
 _TALLY = """
 INSERT INTO collection_tally (business_id, account_id, day, destination_currency, status, count)
-SELECT business_id, coalesce(account_id, ''), coalesce(day, '-infinity'), destination_currency, status, sum(count)
-  FROM counted
+SELECT business_id, coalesce(account_id, ''), coalesce(day, '-infinity'), destination_currency, status, count(*)
+  FROM collection, LATERAL (SELECT (created_at AT TIME ZONE 'UTC')::date AS day)
  GROUP BY business_id, destination_currency, status, GROUPING SETS ((account_id, day), (account_id), (day), ())
-"""
-# Keys and other tables' keys that point to them, then indexes: dropped while rows are loaded, and made as they were.
-_INDEXES = """
-SELECT conname AS name, format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname) AS drop,
-       format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) AS make,
-       CASE WHEN contype = 'f' THEN 1 ELSE 0 END AS place
-  FROM pg_constraint
- WHERE (conrelid = 'collection'::regclass AND contype IN ('p', 'u')) OR confrelid = 'collection'::regclass
-UNION ALL
-SELECT indexname, format('DROP INDEX %I', indexname), indexdef, 2 FROM pg_indexes
- WHERE tablename = 'collection' AND schemaname = current_schema()
-   AND indexname NOT IN (SELECT conname FROM pg_constraint WHERE conrelid = 'collection'::regclass)
- ORDER BY place
 """
 
 
@@ -114,7 +91,10 @@ async def write_patterns(url: str, *, now: datetime) -> None:
     shops = await open_shops(url, [{"name": "Shop"}] * BUSINESSES)
     runtime = Runtime.of(Settings(database_url=url))
     async with runtime.open():
-        opened = [await _open_account(runtime, shops[one % BUSINESSES], one, now=now) for one in range(ACCOUNTS)]
+        opened = []
+        for number in range(ACCOUNTS):
+            currency = Currency.USD if number // BUSINESSES % 2 else Currency.EUR
+            opened.append(await open_account(runtime, shops[number % BUSINESSES], currency))
     connection = await database.connect(url)
     try:
         async with connection.transaction():
@@ -130,8 +110,8 @@ async def write_patterns(url: str, *, now: datetime) -> None:
         raise BenchFailed("the name rule does not take the names of the patterns as foreseen")
 
 
-async def _open_account(runtime: Runtime, shop: Shop, number: int, *, now: datetime) -> Account:
-    currency = Currency.USD if number // BUSINESSES % 2 else Currency.EUR
+async def open_account(runtime: Runtime, shop: Shop, currency: Currency) -> Account:
+    now = SystemClock().now()
     wanted = Account(
         business_id=shop.business_id,
         id=ids.new_account_id(),
@@ -139,7 +119,6 @@ async def _open_account(runtime: Runtime, shop: Shop, number: int, *, now: datet
         settlement_currency=currency,
         account_type=AccountType.INDIVIDUAL,
         holder=HOLDER,
-        merchant_reference=f"account-{number}",
         created_at=now,
         updated_at=now,
     )
@@ -163,11 +142,7 @@ async def _record_kinds(tx: Tx, runtime: Runtime, account: Account, first: int, 
 async def load(connection: Any, rows: int, *, now: datetime) -> AsyncIterator[str]:
     """In the caller's transaction; says what it does next."""
     await connection.execute(_BEFORE)
-    columns = [row["attname"] for row in await connection.fetch(_COLUMNS)]
-    indexes = await connection.fetch(_INDEXES)
-    # Keys that point to this table before those that they point to.
-    for index in reversed(indexes):
-        await connection.execute(index["drop"])
+    columns = await connection.fetchval(COLUMNS, "collection")
     for first in range(0, rows, BATCH):
         yield f"{first:,}"
         await connection.execute(
@@ -178,11 +153,7 @@ async def load(connection: Any, rows: int, *, now: datetime) -> AsyncIterator[st
             f" FROM generate_series({first}::bigint, {min(first + BATCH, rows) - 1}) AS n) AS one"
             " JOIN bench_pattern USING (number)"
         )
-    for index in indexes:
-        yield index["name"]
-        await connection.execute(index["make"])
     yield "tally"
-    await connection.execute(_COUNT)
     await connection.execute(_TALLY)
     found = await connection.fetchval(
         "SELECT sum(count) FROM collection_tally WHERE account_id = '' AND day = '-infinity'"

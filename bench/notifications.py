@@ -16,7 +16,7 @@ from bench import pgbench, same_writes, traffic
 from bench.create import ORDER, PATH, copy_rows
 from bench.environment import Environment
 from bench.pgbench import NINETEEN_DIGITS
-from bench.report import BenchFailed, Line, Sample
+from bench.report import Line, Sample
 from tidegate.core.money import Currency, Money
 from tidegate.rail.event import MoneyArrived, Notification
 from tidegate.rail.sandbox import signed_notification
@@ -59,6 +59,13 @@ def arrival(
         remittance=remittance,
         valued_at=now,
     )
+
+
+def signed(arrived: MoneyArrived, secret: bytes, *, now: datetime) -> tuple[dict[str, str], str]:
+    """Headers and body."""
+    written = signed_notification.write(Notification(id=f"credit-{arrived.transaction_id}", event=arrived))
+    raw = signed_notification.sign(written, secret, now=now)
+    return {signed_notification.SIGNATURE_HEADER: raw.headers[signed_notification.SIGNATURE_HEADER]}, raw.body.decode()
 
 
 class NotificationLoad:
@@ -116,27 +123,15 @@ class NotificationLoad:
         return pgbench.run(self.environment, [script], seconds=seconds)
 
     def _counted(self, run: Callable[[range, float], Sample], seconds: float) -> Sample:
-        """Checks that every success has its journal."""
+        """Every success must have its journal."""
         serials = self.prepare(round(PREPARED_PER_S * (seconds + max(traffic.LEAD_S, pgbench.WARM_UP_S))))
-        before = self._journals()
-        sample = run(serials, seconds)
-        made = self._journals() - before
-        if made != sample.answers:
-            raise BenchFailed(f"{sample.answers} successes, but {made} new journals")
-        return sample
-
-    def _journals(self) -> int:
-        query = "SELECT count(*) AS journals FROM journal WHERE kind = $1"
-        return int(self.environment.fetchrow(query, self.journal_kind)["journals"])
+        return self.environment.counted(f"journal WHERE kind = '{self.journal_kind}'", lambda: run(serials, seconds))
 
     def _sign(self, serial: int) -> tuple[dict[str, str], str, str]:
         """Headers, body, and the number of the transaction."""
         now = datetime.now(UTC)
         arrived = arrival(self.account(serial), self.amount, payer=PAYER, payee=HOLDER, now=now)
-        written = signed_notification.write(Notification(id=f"credit-{arrived.transaction_id}", event=arrived))
-        raw = signed_notification.sign(written, self._secret, now=now)
-        headers = {signed_notification.SIGNATURE_HEADER: raw.headers[signed_notification.SIGNATURE_HEADER]}
-        return headers, raw.body.decode(), arrived.transaction_id
+        return *signed(arrived, self._secret, now=now), arrived.transaction_id
 
     def _learn(self) -> None:
         """Lets the API take one notification, makes the yardstick of it, and compares the two on a second one."""

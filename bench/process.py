@@ -22,8 +22,11 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 TIMEOUT_S = 30.0
 POLL_S = 0.02
 LOG_TAIL_BYTES = 2_000
+OK = (200, 201)
 # A developer's own settings would change what is measured.
 _IGNORED = ("TIDEGATE_", "BENCH_", "PROMETHEUS_", "PG", "DATABASE_URL")
+
+Headers = Mapping[str, str]
 
 
 def _environment(added: Mapping[str, str]) -> dict[str, str]:
@@ -60,11 +63,11 @@ class Server:
     port: int
 
     def ask(
-        self, path: str, headers: Mapping[str, str], body: bytes | None = None, *, expected: Sequence[int] = (200, 201)
+        self, path: str, headers: Headers | None = None, body: bytes | None = None, *, expected: Sequence[int] = OK
     ) -> bytes:
         connection = http.client.HTTPConnection(HOST, self.port, timeout=TIMEOUT_S)
         try:
-            connection.request("GET" if body is None else "POST", path, body=body, headers=dict(headers))
+            connection.request("GET" if body is None else "POST", path, body=body, headers=dict(headers or {}))
             answer = connection.getresponse()
             text = answer.read()
         finally:
@@ -73,10 +76,13 @@ class Server:
             raise BenchFailed(f"{path} was answered with {answer.status} {text[:500].decode(errors='replace')}")
         return text
 
-    def get(self, path: str, headers: Mapping[str, str] | None = None) -> bytes:
-        return self.ask(path, headers or {})
+    def timed(self, path: str, *args: Any, **options: Any) -> tuple[float, bytes]:
+        """As `ask`; how many seconds it took, and the answer."""
+        began = time.perf_counter()
+        answer = self.ask(path, *args, **options)
+        return time.perf_counter() - began, answer
 
-    def post(self, path: str, body: Mapping[str, Any], headers: Mapping[str, str]) -> Any:
+    def post(self, path: str, body: Mapping[str, Any], headers: Headers) -> Any:
         """The `data` of the answer."""
         sent = {"content-type": "application/json", **headers}
         return json.loads(self.ask(path, sent, json.dumps(body).encode()))["data"]
@@ -112,7 +118,7 @@ def start_server(module: Sequence[str], *, ready_path: str, log: Path, env: Mapp
     deadline = time.monotonic() + TIMEOUT_S
     while time.monotonic() < deadline and server.process.poll() is None:
         try:
-            server.get(ready_path)
+            server.ask(ready_path)
         except (OSError, BenchFailed):
             time.sleep(POLL_S)  # It is not listening yet, or not ready.
         else:

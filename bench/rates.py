@@ -66,24 +66,19 @@ def _stored(environment: Environment) -> int:
     environment.execute("CHECKPOINT")
     os.sync()
     create.create(environment, RUN_S)
-    return create.count_rows(environment)
-
-
-def _capacity_per_s(environment: Environment) -> float:
-    """Closed load, as it is now: where cores are shared with other machines, a minute can halve it or double it."""
-    return create.create(environment, RUN_S).per_second
+    return environment.count("payment")
 
 
 def _arrive(environment: Environment, per_second: float, seconds: float, *, connections_max: int = 0) -> LoadResult:
     """Every 201 must be a row, and every row a 201, or a request that was cut off or never answered."""
-    before = create.count_rows(environment)
+    before = environment.count("payment")
     plan = Plan(environment.api.port, create.requests(environment), CLIENTS, seconds, per_second)
     if connections_max:
         plan = replace(plan, connections=0, connections_max=connections_max, niceness=NICENESS)
     seen = traffic.generate(environment, environment.api, plan)
     made = -1
     # A request that was given up may still become a row.
-    while made != (made := create.count_rows(environment) - before):
+    while made != (made := environment.count("payment") - before):
         time.sleep(LOOK_EVERY_S)
     without_answer = made - seen.answers(CREATED)
     if not 0 <= without_answer <= seen.counts["cut"] + seen.counts["unanswered"]:
@@ -97,7 +92,8 @@ def latency(environment: Environment) -> Section:
     beside: list[Sample] = []
     rate = 0.0
     for _ in range(min(ROUNDS_MAX, environment.options.rounds)):
-        rate = HALF * _capacity_per_s(environment)
+        # The capacity as it is now: where cores are shared with other machines, a minute can halve it or double it.
+        rate = HALF * create.create(environment, RUN_S).per_second
         rounds.append(_arrive(environment, rate, LATENCY_S))
         beside.append(create.insert(environment, LATENCY_S, clients=CLIENTS, per_second=rate))
     others = sum(seen.counts["arrived"] - seen.answers(CREATED) for seen in rounds)
@@ -186,7 +182,7 @@ def overload(environment: Environment) -> Section:
 
 
 def _overload(environment: Environment) -> Overload:
-    before_per_s = _capacity_per_s(environment)
+    before_per_s = create.create(environment, RUN_S).per_second
     # As many connections as may be opened; the API has the same limit.
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     files = (hard if soft == resource.RLIM_INFINITY else soft) - FILES_SPARE
@@ -194,4 +190,4 @@ def _overload(environment: Environment) -> Overload:
     seen = _arrive(environment, TIMES * before_per_s, OVERLOAD_S, connections_max=most)
     memory_mb, _ = resident_mb(environment.api.process.pid)
     afterwards = _arrive(environment, HALF * before_per_s, AFTERWARDS_S)
-    return Overload(before_per_s, _capacity_per_s(environment), seen, afterwards, memory_mb)
+    return Overload(before_per_s, create.create(environment, RUN_S).per_second, seen, afterwards, memory_mb)

@@ -11,9 +11,10 @@ from functools import partial
 from typing import Any
 
 from bench import bare, traffic
-from bench.create import ORDER, PATH
+from bench.create import ORDER, PAID_CARD, PATH, card
 from bench.environment import Environment, Shop
 from bench.report import BenchFailed, Line
+from tidegate.core import ids
 
 VERIFIED_PER_SHOP = 50
 # Payers are limited by address, so there must be many.
@@ -24,7 +25,6 @@ LANGUAGES = ("en-GB,en;q=0.9", "fr-FR,fr;q=0.9", "sw", "pt-PT,pt;q=0.8", "ar")
 
 NAIRA: dict[str, Any] = {}
 SHILLINGS: dict[str, Any] = {"currency": "KES"}
-CARD: dict[str, Any] = {"expiryMonth": 12, "expiryYear": 2040, "cvv": "123"}
 # The order, and what the payer has done since: a charge, a cancellation, or nothing. Most pages are new ones.
 STATES: tuple[tuple[dict[str, Any], dict[str, Any] | str | None], ...] = (
     *[(NAIRA, None)] * 4,
@@ -32,34 +32,39 @@ STATES: tuple[tuple[dict[str, Any], dict[str, Any] | str | None], ...] = (
     *[(NAIRA, {"type": "bank_transfer"})] * 4,
     *[(SHILLINGS, {"type": "mobile_money", "phone": "0712345678"})] * 2,
     (NAIRA, {"type": "payAttitude", "bank": "058"}),
-    (NAIRA, {"type": "card", "card": {"number": "5366139833864633", **CARD}}),
-    (NAIRA, {"type": "card", "card": {"number": "4084080000000409", **CARD}}),
-    (NAIRA, {"type": "card", "card": {"number": "4960215093757593", **CARD}}),
+    (NAIRA, card("5366139833864633")),
+    (NAIRA, card("4084080000000409")),
+    (NAIRA, card("4960215093757593")),
     (SHILLINGS, {"type": "mobile_money", "phone": "0712340005"}),
-    (NAIRA, {"type": "card", "card": {"number": "4084080000005408", **CARD}}),
-    *[(NAIRA, {"type": "card", "card": {"number": "5319317801366660", **CARD}})] * 2,
+    (NAIRA, card("4084080000005408")),
+    *[(NAIRA, PAID_CARD)] * 2,
     (NAIRA, "/cancel"),
 )
 
 
 def verify(environment: Environment) -> Line:
-    asked: list[tuple[str, dict[str, str]]] = []
-    for shop in environment.shops:
-        for number in range(VERIFIED_PER_SHOP):
-            reference = f"verify-{shop.code}-{number}"
-            environment.api.post(PATH, {**ORDER, "reference": reference}, shop.create_headers)
-            asked.append((f"{PATH}/merchant-reference/{reference}", shop.verify_headers))
-    answer = environment.api.get(*asked[0])
+    asked = make_verifiable(environment)
+    answer = environment.api.ask(*asked[0])
     if json.loads(answer)["data"]["merchantReference"] not in asked[0][0]:
         raise BenchFailed(f"verify answered {answer.decode()}")
     return _over_bare(environment, "verify", asked, len(answer), target=0.6)
 
 
+def make_verifiable(environment: Environment) -> list[tuple[str, dict[str, str]]]:
+    """New payments; the path and the headers that verify each of them."""
+    asked = []
+    for shop in environment.shops * VERIFIED_PER_SHOP:
+        reference = ids.new_event_id()
+        environment.api.post(PATH, {**ORDER, "reference": reference}, shop.create_headers)
+        asked.append((f"{PATH}/merchant-reference/{reference}", shop.verify_headers))
+    return asked
+
+
 def page(environment: Environment) -> Line:
     shops = environment.open_shops([_brand(number) for number in range(environment.options.businesses)])
     pages = [f"/pay/{_payment(environment, shop, number)}" for number, shop in enumerate(shops)]
-    asked = [(pages[number % len(pages)], _browser(number)) for number in range(ADDRESSES)]
-    sizes = [len(environment.api.get(path, headers)) for path, headers in asked[:SAMPLE]]
+    asked = [(pages[number % len(pages)], browser(number)) for number in range(ADDRESSES)]
+    sizes = [len(environment.api.ask(path, headers)) for path, headers in asked[:SAMPLE]]
     return _over_bare(environment, "page", asked, sum(sizes) // len(sizes), target=0.05)
 
 
@@ -90,13 +95,13 @@ def _payment(environment: Environment, shop: Shop, number: int) -> str:
     created = {**ORDER, "reference": f"page-{number}", **order, **description, "amount": 100 + number}
     pay_code = str(environment.api.post(PATH, created, shop.create_headers)["payCode"])
     if isinstance(done, dict):
-        environment.api.post(f"{PATH}/{pay_code}/charge", done, _browser(number))
+        environment.api.post(f"{PATH}/{pay_code}/charge", done, browser(number))
     elif done:
-        environment.api.post(f"{PATH}/{pay_code}{done}", {}, _browser(number))
+        environment.api.post(f"{PATH}/{pay_code}{done}", {}, browser(number))
     return pay_code
 
 
-def _browser(number: int) -> dict[str, str]:
+def browser(number: int) -> dict[str, str]:
     address = f"10.{number // 62_500}.{number // 250 % 250}.{number % 250 + 1}"
     language = LANGUAGES[number % len(LANGUAGES)]
     return {"accept-encoding": "gzip, br", "accept-language": language, "x-forwarded-for": address}

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
+import click
+
 from bench.usage import Usage
 
 _MARKS = {True: "✓", False: "✗", None: ""}
@@ -17,7 +19,7 @@ _LINES_HEAD = (
 QUIET_SHARE = 0.08
 
 
-class BenchFailed(Exception):
+class BenchFailed(click.ClickException):
     """The numbers would be wrong; the message says why."""
 
 

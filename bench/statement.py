@@ -40,7 +40,7 @@ def line(environment: Environment) -> Line:
     for shop, entries in zip(environment.shops[-2:], (MANY, FEW), strict=True):
         environment.execute(_FILL.format(business_id=shop.business_id, entries=entries, currency=CURRENCY))
         headers = {"api-key": shop.secret_key}
-        found = json.loads(environment.api.get(path, headers))["data"]
+        found = json.loads(environment.api.ask(path, headers))["data"]
         if len(found["results"]) != PER_PAGE or found["closingBalance"] != entries:
             raise BenchFailed(f"a statement of {entries:,} entries says {found}")
         request = traffic.request("GET", path, headers)

@@ -11,7 +11,7 @@ from typing import Any
 
 from bench import process, traffic
 from bench import webhook_peers as peers
-from bench.create import ORDER, PATH
+from bench.create import ORDER, PAID_CARD, PATH
 from bench.environment import Environment
 from bench.report import BenchFailed, Finding, Line, Sample, Section, percentiles_ms
 from bench.usage import Watch, resident_mb
@@ -22,7 +22,6 @@ from tidegate.infra.egress import USER_AGENT
 from tidegate.webhook import sign
 from tidegate.webhook.model import EVENT_CHANNEL, IN_FLIGHT_MAX
 
-CARD = {"type": "card", "card": {"number": "5319317801366660", "expiryMonth": 12, "expiryYear": 2040, "cvv": "123"}}
 # More than the receiver can take, so that no allowance is what is measured.
 RATE = 100_000
 # Fewer would be limited by how many requests each of them may have in flight.
@@ -46,7 +45,7 @@ class Webhooks:
         # A payload as the API writes it, and a pattern for all the others.
         order = {**ORDER, "reference": "webhook-pattern"}
         pay_code = environment.api.post(PATH, order, environment.shops[0].create_headers)["payCode"]
-        environment.api.post(f"{PATH}/{pay_code}/charge", CARD, {})
+        environment.api.post(f"{PATH}/{pay_code}/charge", PAID_CARD, {})
         environment.execute("CREATE TABLE bench_event AS SELECT * FROM event WHERE reference = 'webhook-pattern'")
         self.payload = bytes(environment.fetchrow("SELECT payload FROM bench_event")["payload"])
         for shop in environment.shops * ENDPOINTS_PER_SHOP:
@@ -57,7 +56,7 @@ class Webhooks:
         self.at_once = len(environment.shops) * ENDPOINTS_PER_SHOP * IN_FLIGHT_MAX
 
     def ask(self, path: str) -> Any:
-        return json.loads(self._receiver.get(path))
+        return json.loads(self._receiver.ask(path))
 
     def prepare(self, count: int) -> None:
         """Deliveries that are due, for the endpoints in turn, though no worker knows yet: `release` lets them go."""
