@@ -47,6 +47,15 @@ def many(number: int, one: str, more: str = "") -> str:
     return f"{number:,} {one if number == 1 else more or f'{one}s'}"
 
 
+def ahead_words(now: datetime, real_now: datetime) -> str:
+    """By how much the clock of a sandbox's business is ahead, in words; empty where it is not."""
+    ahead = round((now - real_now).total_seconds())
+    for seconds, word in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if ahead >= seconds:
+            return many(ahead // seconds, word)
+    return ""
+
+
 def percent(part: int, whole: int) -> str:
     """One decimal, cut: 99.99 % is not all."""
     thousandths = part * 1_000 // whole if whole else 0
