@@ -63,7 +63,7 @@ async def test_twice_at_once_and_from_a_stale_page_make_one_refund(
 ) -> None:
     fields = {**await owner.fields(credited), "what": "part", "amount": "10", "factor": "sandbox"}
     answers = await asyncio.gather(*(owner.post(f"{credited}/refund", fields) for _ in range(3)))
-    assert {answer.status_code for answer in answers} <= {303, 409}
+    assert {answer.status_code for answer in answers} == {303}
     late = await owner.post(f"{credited}/refund", {**fields, "once": "another"})
     assert (late.status_code, "inflow has changed" in late.text, await count(admin)) == (409, True, 1)
 
@@ -177,7 +177,7 @@ async def test_a_refund_that_failed_is_given_again_from_the_inflow(
 ) -> None:
     # Refunds that end in .13 are declined.
     first = await owner.send(f"{credited}/refund", at=credited, what="part", amount="10.13")
-    await inflows.tick()
+    await inflows.let_pass("1h")
     await inflows.let_pass("5s")
     assert "Open the inflow to try again" in (await owner.client.get(first.headers["location"])).text
     assert "The refund of €10.13 failed" in (await owner.get(credited)).text
