@@ -52,6 +52,24 @@ async def test_an_inflow_is_refunded_and_stands_among_the_refunds(
     assert tuple(row) == (40_50, "Sent too much", None)
 
 
+async def test_a_refund_leads_to_its_journals_and_each_journal_to_what_it_is_about(
+    owner: SignedInPerson, inflows: Inflows, credited: str
+) -> None:
+    done = await owner.send(f"{credited}/refund", at=credited, what="part", amount="40.50")
+    await inflows.let_pass("1h")
+    await inflows.let_pass("5s")
+    page, refund = (await owner.client.get(done.headers["location"])).text, done.headers["location"].rpartition("/")[2]
+    journals = {row["kind"]: row["id"] for row in await inflows.admin.fetch("SELECT kind, id FROM journal ORDER BY id")}
+    for kind, about in (
+        ("refund_started", f"/refunds/{refund}"), ("refund_done", f"/refunds/{refund}"), ("inflow_credited", credited),
+    ):  # fmt: skip
+        below = f"/ledger/{journals[kind]}"
+        words = about.replace("s/", " ").strip("/")
+        assert f'<a href="{owner.path(about)}">{words}</a>' in (await owner.get(below)).text, kind
+        shown_on = page if kind.startswith("refund") else (await owner.get(credited)).text
+        assert f'href="{owner.path(below)}"' in shown_on, kind
+
+
 @pytest.mark.parametrize("amount", ["", "0", "1,000", "10.001", "100.01"])
 async def test_a_wrong_amount_is_a_clear_no(owner: SignedInPerson, credited: str, admin: Any, amount: str) -> None:
     answer = await owner.send(f"{credited}/refund", at=credited, what="part", amount=amount, reason="kept")
