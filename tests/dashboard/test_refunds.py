@@ -56,6 +56,33 @@ async def test_more_than_is_left_is_refused_before_anybody_is_asked_to_approve(
     assert await admin.fetchval("SELECT count(*) FROM approval") == 0
 
 
+async def test_what_waits_already_is_not_asked_for_again(
+    people: People, owner: SignedInPerson, shop: Shop, paid: Checkout, admin: Any
+) -> None:
+    support = await people.person(shop, Role.SUPPORT)
+    sent = []
+    for amount in ("60", "40.01", "40", "1"):
+        sent.append(await support.send(f"{at(paid)}/refund", at=at(paid), what="part", amount=amount))
+    assert [answer.status_code for answer in sent] == [303, 422, 303, 422]
+    assert "Of this payment, NGN 60.00 of NGN 100.00 waits for a second person already." in sent[1].text
+    assert "Ask for at most NGN 40.00 more" in sent[1].text
+    assert "Nothing more is left to ask for" in sent[3].text
+    # Before a factor is shown, of those who show one.
+    await owner.send("/settings/limits", at="/settings", **{"limit-NGN": "50"})
+    await people.person(shop, Role.ADMIN)
+    await admin.execute("UPDATE member_session SET stepped_up_at = NULL")
+    page = await owner.post(f"{at(paid)}/refund", {**await owner.fields(at(paid)), "what": "all"})
+    assert (page.status_code, "Nothing more is left to ask for" in page.text) == (422, True)
+    # What was declined, has lapsed, or is void waits no longer.
+    first = await admin.fetchval("SELECT min(id) FROM approval")
+    declined = await support.send(f"/approvals/{first}/decline", at=at(paid))
+    assert declined.status_code == 303
+    again = await support.send(f"{at(paid)}/refund", at=at(paid), what="part", amount="60")
+    await admin.execute("UPDATE approval SET expires_at = asked_at + interval '1 microsecond'")
+    lapsed = await support.send(f"{at(paid)}/refund", at=at(paid), what="all")
+    assert (again.status_code, lapsed.status_code) == (303, 303)
+
+
 async def test_the_form_says_what_the_wallet_has_afterwards(owner: SignedInPerson, paid: Checkout, admin: Any) -> None:
     # Twice 98.49, of which 100 go back; then with its fee of 1.51 returned.
     assert "wallet then ₦96.98" in (await owner.get(at(paid))).text

@@ -165,8 +165,9 @@ async def problem(shell: DashboardShell, visitor: DashboardVisitor, subject: Sub
     if await shell.was_sent(visitor):
         return None
     try:
-        asked = asked_in(visitor, subject)
-        approvals.refuse_outdated(asked)
+        asked, role, person_id = asked_in(visitor, subject), visitor.membership.role, visitor.session.member.id
+        async with shell.db.connection() as tx:
+            await approvals.next_step(tx, asked, role=role, person_id=person_id, now=visitor.now)
     except REFUSED as wrong:
         return wrong
     return None
