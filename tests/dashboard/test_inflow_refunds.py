@@ -70,6 +70,17 @@ async def test_a_refund_leads_to_its_journals_and_each_journal_to_what_it_is_abo
         assert f'href="{owner.path(below)}"' in shown_on, kind
 
 
+async def test_what_the_wallet_has_not_is_not_preselected(owner: SignedInPerson, inflows: Inflows) -> None:
+    # Its fee is taken, so alone it cannot be given back whole.
+    alone = f"/inflows/{(await inflows.notified(credit(await inflows.number())))['reference']}"
+    form = (await owner.get(alone)).text.partition('id="f-what"')[2].partition("</fieldset>")[0]
+    assert ("more than the wallet holds" in form, 'value="part" checked' in form) == (True, True)
+    assert 'value="all" checked' not in form
+    await inflows.notified(credit(await inflows.number()))
+    form = (await owner.get(alone)).text.partition('id="f-what"')[2].partition("</fieldset>")[0]
+    assert ('value="all" checked' in form, 'value="part" checked' in form) == (True, False)
+
+
 @pytest.mark.parametrize("amount", ["", "0", "1,000", "10.001", "100.01"])
 async def test_a_wrong_amount_is_a_clear_no(owner: SignedInPerson, credited: str, admin: Any, amount: str) -> None:
     answer = await owner.send(f"{credited}/refund", at=credited, what="part", amount=amount, reason="kept")
