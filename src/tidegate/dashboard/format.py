@@ -49,11 +49,9 @@ def many(number: int, one: str, more: str = "") -> str:
 
 def ahead_words(now: datetime, real_now: datetime) -> str:
     """By how much the clock of a sandbox's business is ahead, in words; empty where it is not."""
-    ahead = round((now - real_now).total_seconds())
-    for seconds, word in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
-        if ahead >= seconds:
-            return many(ahead // seconds, word)
-    return ""
+    ahead = max(0, round((now - real_now).total_seconds()))
+    units = ((ahead // 86_400, "day"), (ahead % 86_400 // 3_600, "hour"), (ahead % 3_600 // 60, "minute"))
+    return " and ".join([many(number, word) for number, word in units if number][:2])
 
 
 def percent(part: int, whole: int) -> str:
