@@ -27,6 +27,7 @@ async def test_who_enters_by_the_printed_link_makes_a_payment_and_sees_it_paid_o
     entered = await browser.post(link, data={"token": TOKEN.findall((await browser.get(link)).text)[0]})
     landed = await browser.get(entered.headers["location"], follow_redirects=True)
     assert "Your first payment" in landed.text
+    assert "<code>TIDEGATE_SECRET_KEY</code> stands for your secret key" in landed.text
     async with people.db.connection() as tx:
         found = await store.find_by_email(tx, sandbox_people.address_of(Role.OWNER))
     assert found is not None

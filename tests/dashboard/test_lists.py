@@ -135,6 +135,7 @@ async def test_what_was_paid_with_another_amount_is_found_by_one_word(
     for query in ("q=underpaid", "q=is:underpaid", "variance=under"):
         assert await references(owner, query) == [under.reference], query
     page = (await owner.get("/payments?variance=over")).text
+    assert re.search(r'class="diff[^"]* warn">₦20.00 over', page)
     assert '<option value="over" selected>Overpaid</option>\n<option value="under">Underpaid</option>' in page
     for query in ("q=is:green", "q=%25%25'"):
         page = (await owner.client.get(owner.path(f"/payments?{query}"))).text
@@ -153,6 +154,8 @@ async def test_what_was_paid_with_another_amount_is_found_by_one_word(
     for below in (at, "/payments"):
         page = (await owner.get(below)).text
         assert ("Excess refunded" in page, "₦20.00 over" in page) == (True, False), below
+        # It needs nobody's attention any more.
+        assert not re.search(r'class="[^"]*\bwarn\b[^"]*">Excess refunded', page), below
     assert "has been refunded since" in (await owner.get(at)).text
     await create(shop, reference="UNPAID")
     for query, found in (("q=is:unrefunded", [exact, under]), ("q=is:unrefunded+is:unusual", [under])):

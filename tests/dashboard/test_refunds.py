@@ -56,6 +56,33 @@ async def test_more_than_is_left_is_refused_before_anybody_is_asked_to_approve(
     assert await admin.fetchval("SELECT count(*) FROM approval") == 0
 
 
+async def test_what_waits_already_is_not_asked_for_again(
+    people: People, owner: SignedInPerson, shop: Shop, paid: Checkout, admin: Any
+) -> None:
+    support = await people.person(shop, Role.SUPPORT)
+    sent = []
+    for amount in ("60", "40.01", "40", "1"):
+        sent.append(await support.send(f"{at(paid)}/refund", at=at(paid), what="part", amount=amount))
+    assert [answer.status_code for answer in sent] == [303, 422, 303, 422]
+    assert "Of this payment, NGN 60.00 of NGN 100.00 waits for a second person already." in sent[1].text
+    assert "Ask for at most NGN 40.00 more" in sent[1].text
+    assert "Nothing more is left to ask for" in sent[3].text
+    # Before a factor is shown, of those who show one.
+    await owner.send("/settings/limits", at="/settings", **{"limit-NGN": "50"})
+    await people.person(shop, Role.ADMIN)
+    await admin.execute("UPDATE member_session SET stepped_up_at = NULL")
+    page = await owner.post(f"{at(paid)}/refund", {**await owner.fields(at(paid)), "what": "all"})
+    assert (page.status_code, "Nothing more is left to ask for" in page.text) == (422, True)
+    # What was declined, has lapsed, or is void waits no longer.
+    first = await admin.fetchval("SELECT min(id) FROM approval")
+    declined = await support.send(f"/approvals/{first}/decline", at=at(paid))
+    assert declined.status_code == 303
+    again = await support.send(f"{at(paid)}/refund", at=at(paid), what="part", amount="60")
+    await admin.execute("UPDATE approval SET expires_at = asked_at + interval '1 microsecond'")
+    lapsed = await support.send(f"{at(paid)}/refund", at=at(paid), what="all")
+    assert (again.status_code, lapsed.status_code) == (303, 303)
+
+
 async def test_the_form_says_what_the_wallet_has_afterwards(owner: SignedInPerson, paid: Checkout, admin: Any) -> None:
     # Twice 98.49, of which 100 go back; then with its fee of 1.51 returned.
     assert "wallet then ₦96.98" in (await owner.get(at(paid))).text
@@ -86,9 +113,25 @@ async def test_twice_at_once_back_and_reload_make_one_refund(owner: SignedInPers
     fields = {**await owner.fields(at(paid)), "what": "part", "amount": "10", "factor": "sandbox"}
     answers = await asyncio.gather(*(owner.post(f"{at(paid)}/refund", fields) for _ in range(3)))
     again = await owner.post(f"{at(paid)}/refund", fields)
-    assert {answer.status_code for answer in (*answers, again)} <= {303, 409}
-    assert again.status_code == 303
+    assert {answer.status_code for answer in (*answers, again)} == {303}
+    assert len({answer.headers["location"] for answer in (*answers, again)}) == 1
     assert await count(admin) == 1
+
+
+async def test_a_second_click_waits_for_where_the_first_leads(
+    owner: SignedInPerson, paid: Checkout, admin: Any
+) -> None:
+    fields = {**await owner.fields(at(paid)), "what": "part", "amount": "10", "factor": "sandbox"}
+    lock = (f"{paid.shop.business_id}/form {fields['once']}",)
+    # As the first click holds it.
+    await admin.execute("SELECT pg_advisory_lock(hashtextextended($1, 0))", *lock)
+    second = asyncio.create_task(owner.post(f"{at(paid)}/refund", fields))
+    try:
+        await asyncio.wait({second}, timeout=1)
+        assert not second.done(), (await second).text[-600:]
+    finally:
+        await admin.execute("SELECT pg_advisory_unlock(hashtextextended($1, 0))", *lock)
+    assert ((await second).status_code, await count(admin)) == (303, 1)
 
 
 async def test_a_stale_page_refunds_nothing_and_shows_the_fresh_one(

@@ -18,7 +18,7 @@ from tidegate.approval.model import (
 )
 from tidegate.audit import store as audit
 from tidegate.audit.model import Actor
-from tidegate.core.errors import AccessDenied, ChangedElsewhere, Conflict, NotFound
+from tidegate.core.errors import AccessDenied, ChangedElsewhere, Conflict, Invalid, NotFound, Problem
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Tx
 from tidegate.member.permission import Permission, Role, may
@@ -56,13 +56,9 @@ async def refund(
     tx: Tx, asked: RefundAsked, *, role: Role, person_id: str, by: Actor, now: datetime
 ) -> tuple[RefundStep, str]:
     """What was done, and the reference of the refund or the number of the approval."""
-    refuse_outdated(asked)
-    subject = asked.subject
-    step = (await terms(tx, subject.business_id, asked.amount.currency, person_id)).step(role, asked.amount)
+    step, subject = await next_step(tx, asked, role=role, person_id=person_id, now=now), asked.subject
     if step is RefundStep.DO:
         return step, await _begin(tx, asked, by=by, now=now)
-    # What cannot be refunded is not proposed.
-    model.exchange_of(subject, model.amount_of(subject, asked.amount), None)
     arguments = RefundArguments(
         currency=asked.amount.currency, amount_minor=asked.amount.minor, reason=asked.reason, note=asked.note
     )
@@ -78,7 +74,31 @@ async def refund(
     return step, str(approval_id)
 
 
-def refuse_outdated(asked: RefundAsked) -> None:
+async def next_step(tx: Tx, asked: RefundAsked, *, role: Role, person_id: str, now: datetime) -> RefundStep:
+    """Raises what a proposal would be refused with as it is now. Locks nothing."""
+    _refuse_outdated(asked)
+    subject = asked.subject
+    step = (await terms(tx, subject.business_id, asked.amount.currency, person_id)).step(role, asked.amount)
+    if step is RefundStep.PROPOSE:
+        # What cannot be refunded is not proposed.
+        model.exchange_of(subject, model.amount_of(subject, asked.amount), None)
+        await _refuse_more_than_waits_for(tx, asked, now=now)
+    return step
+
+
+async def _refuse_more_than_waits_for(tx: Tx, asked: RefundAsked, *, now: datetime) -> None:
+    subject = asked.subject
+    waiting_minor = await store.sum_waiting(tx, subject.business_id, subject.reference, subject.version, now=now)
+    waiting = Money(waiting_minor, asked.amount.currency)
+    if not waiting_minor or waiting + asked.amount <= subject.left:
+        return
+    rest = subject.left - waiting
+    then = f"Ask for at most {rest} more" if rest.minor > 0 else "Nothing more is left to ask for"
+    waits = f"Of this {subject.kind}, {waiting} of {subject.left} waits for a second person already."
+    raise Invalid(Problem("amount", f"{waits} {then}, or have that declined or taken back first."))
+
+
+def _refuse_outdated(asked: RefundAsked) -> None:
     if asked.subject.version != asked.version:
         raise ChangedElsewhere(
             f"this {asked.subject.kind} has changed since the page was drawn; look again and decide anew"

@@ -92,6 +92,20 @@ async def list_waiting(tx: Tx, business_id: str, *, now: datetime, limit: int) -
     ]
 
 
+async def sum_waiting(tx: Tx, business_id: str, subject: str, version: int, *, now: datetime) -> int:
+    """What a merchant's people have asked to refund of this version of a payment or inflow, in minor units."""
+    return int(
+        await tx.fetchval(
+            """
+            SELECT coalesce(sum((arguments ->> 'amount_minor')::bigint), 0) FROM approval
+             WHERE business_id = $1 AND realm = 'dashboard' AND topic = 'refund' AND subject = $2
+               AND subject_version = $3 AND status = 'open' AND expires_at > $4
+            """,
+            business_id, subject, version, now,
+        )
+    )  # fmt: skip
+
+
 async def list_decided(tx: Tx, business_id: str, *, now: datetime, limit: int) -> list[DecidedRequest]:
     """Of a merchant's people, with what nobody decided in time; the newest first."""
     rows = await tx.fetch(

@@ -12,7 +12,7 @@ from tidegate.approval.model import ApprovalRequest
 from tidegate.console.shell import ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import Malformed
 from tidegate.core.money import Money
-from tidegate.dashboard.format import amount, many
+from tidegate.dashboard.format import ahead_words, amount
 from tidegate.infra.db import Tx
 from tidegate.infra.page.response import Html
 from tidegate.staff.permission import StaffPermission
@@ -60,12 +60,7 @@ async def decided_by(tx: Tx, business_id: str, topic: str, subject: str) -> Appr
 
 
 def clock_ahead(shell: ConsoleShell, business_id: str) -> str:
-    """By how much the clock of a sandbox's merchant is ahead, in words; empty where it is not."""
-    ahead = round((shell.clock.now_of(business_id) - shell.clock.now()).total_seconds())
-    for seconds, word in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
-        if ahead >= seconds:
-            return many(ahead // seconds, word)
-    return ""
+    return ahead_words(shell.clock.now_of(business_id), shell.clock.now())
 
 
 class ShownFact(msgspec.Struct, frozen=True):

@@ -11,8 +11,15 @@ from tidegate.audit import store as audit
 from tidegate.core.errors import Invalid, NotFound, Problem
 from tidegate.dashboard import case_store, payment_store
 from tidegate.dashboard.case_store import NewCaseLink
-from tidegate.dashboard.format import Times
-from tidegate.dashboard.payment_page import METHOD_WORDS, difference_of, sentence_of, status_of, timeline_of
+from tidegate.dashboard.format import Times, ahead_words
+from tidegate.dashboard.payment_page import (
+    METHOD_WORDS,
+    difference_of,
+    difference_tint,
+    sentence_of,
+    status_of,
+    timeline_of,
+)
 from tidegate.dashboard.payment_store import PaymentHistory
 from tidegate.dashboard.payments import CASE_DAYS, CASE_PARTS, PaymentPages
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
@@ -94,14 +101,16 @@ class CasePages:
         assert business is not None
         assert facts is not None
         payment, _, history = facts
-        word, tint = status_of(payment)
+        (word, tint), difference = status_of(payment), difference_of(payment)
         is_masked = "payer" not in shows
+        business_now = self.shell.clock.now_of(business_id)
         steps = timeline_of(payment, _shown(history, shows), business, is_masked=is_masked)
         body = self.shell.renderer.render(
             "case.html", nonce=request.nonce, title=sentence_of(payment), business=business, payment=payment, word=word,
-            tint=tint, difference=difference_of(payment), method=METHOD_WORDS.get(str(payment.method_chosen), ""),
+            tint=tint, difference=difference, tint_of_difference=difference_tint(difference),
+            method=METHOD_WORDS.get(str(payment.method_chosen), ""),
             steps=[replace(step, why="", link=None) for step in steps], shows_payer=not is_masked,
-            times=Times(business.time_zone, self.shell.clock.now_of(business_id)),
+            times=Times(business.time_zone, business_now), ahead=ahead_words(business_now, self.shell.clock.now()),
             is_sandbox=self.shell.is_sandbox,
         )  # fmt: skip
         return Html(body, 200, [(b"cache-control", b"no-store")])

@@ -141,7 +141,7 @@ class DeveloperPages:
             found = await request_store.list_page(
                 tx, visitor.business.id, RequestFilter(is_error=is_error), before=before, limit=0 if wrong else PAGE + 1
             )
-        groups = await requests.list_groups(self.shell.db, visitor.business.id, now=visitor.now)
+        groups = await requests.list_groups(self.shell.db, visitor.business.id, now=self.shell.clock.now())
         kept = "only=errors&" if is_error else ""
         older = f"{visitor.path('/developers')}?{kept}before={found[PAGE - 1].number}" if len(found) > PAGE else None
         return self.shell.page(

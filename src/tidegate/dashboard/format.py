@@ -47,6 +47,13 @@ def many(number: int, one: str, more: str = "") -> str:
     return f"{number:,} {one if number == 1 else more or f'{one}s'}"
 
 
+def ahead_words(now: datetime, real_now: datetime) -> str:
+    """By how much the clock of a sandbox's business is ahead, in words; empty where it is not."""
+    ahead = max(0, round((now - real_now).total_seconds()))
+    units = ((ahead // 86_400, "day"), (ahead % 86_400 // 3_600, "hour"), (ahead % 3_600 // 60, "minute"))
+    return " and ".join([many(number, word) for number, word in units if number][:2])
+
+
 def percent(part: int, whole: int) -> str:
     """One decimal, cut: 99.99 % is not all."""
     thousandths = part * 1_000 // whole if whole else 0

@@ -25,26 +25,39 @@ class JournalView(NamedTuple):
     created_at: datetime
     position: int | None
     lines: list[EntryLine]
-    # Of the payment that it is about.
+    # What it is about: one refund, or one payment with the merchant's reference of it, or one inflow.
+    refund: str | None = None
     pay_code: str | None = None
     reference: str | None = None
+    inflow: str | None = None
 
 
 async def find_journal(tx: Tx, business_id: str, journal_id: int) -> JournalView | None:
-    rows = await tx.fetch(
-        """
-        SELECT journal.id, kind, cause, journal.created_at, link.position, account, entry.currency, amount_minor,
-               balance_after_minor, paid.pay_code, paid.reference
-          FROM journal JOIN entry ON entry.business_id = $1 AND entry.journal_id = journal.id
-          LEFT JOIN journal_link AS link ON link.business_id = $1 AND link.journal_id = journal.id
-          LEFT JOIN payment AS paid ON paid.business_id = $1 AND paid.id = payment_of(journal.cause)
-         WHERE journal.business_id = $1 AND journal.id = $2 ORDER BY line
-        """,
-        business_id, journal_id,
-    )  # fmt: skip
+    rows = await tx.fetch(_JOURNAL, business_id, journal_id)
     if not rows:
         return None
-    return _journal(rows)._replace(pay_code=rows[0]["pay_code"], reference=rows[0]["reference"])
+    first = rows[0]
+    return _journal(rows)._replace(
+        refund=first["refund"], pay_code=first["pay_code"], reference=first["reference"], inflow=first["inflow"]
+    )
+
+
+# A part of a refund has its reference and a number; money that came in, the names of its rail and of its transfer.
+_JOURNAL = """
+    SELECT journal.id, kind, cause, journal.created_at, link.position, account, entry.currency, entry.amount_minor,
+           balance_after_minor, refund.reference AS refund, paid.pay_code, paid.reference, inflow.reference AS inflow
+      FROM journal JOIN entry ON entry.business_id = $1 AND entry.journal_id = journal.id
+      LEFT JOIN journal_link AS link ON link.business_id = $1 AND link.journal_id = journal.id
+      LEFT JOIN refund ON refund.business_id = $1
+           AND refund.reference = substring(journal.cause FROM '^(rf_[0-9A-Za-z]+)(?:-[0-9]+)?$')
+      LEFT JOIN receipt ON receipt.business_id = $1 AND receipt.rail = split_part(journal.cause, '/', 1)
+           AND receipt.transaction_id = substr(journal.cause, strpos(journal.cause, '/') + 1)
+      LEFT JOIN payment AS paid ON paid.business_id = $1
+           AND paid.id = coalesce(payment_of(journal.cause), receipt.payment_id)
+      LEFT JOIN collection AS inflow ON inflow.business_id = $1 AND inflow.rail = split_part(journal.cause, '/', 1)
+           AND inflow.transaction_id = substr(journal.cause, strpos(journal.cause, '/') + 1)
+     WHERE journal.business_id = $1 AND journal.id = $2 ORDER BY line
+"""
 
 
 class JournalLine(NamedTuple):
@@ -66,6 +79,21 @@ async def list_of_causes(tx: Tx, business_id: str, causes: Sequence[str]) -> lis
         business_id, list(causes), list(JournalKind),
     )  # fmt: skip
     return [_journal(list(entries)) for _, entries in groupby(rows, key=lambda row: row["id"])]
+
+
+async def list_of_refund(tx: Tx, business_id: str, refund_id: int, reference: str) -> list[JournalLine]:
+    """Of the refund and of its parts, the oldest first. By kind, as their key begins."""
+    rows = await tx.fetch(
+        """
+        SELECT id, kind, created_at FROM journal
+         WHERE business_id = $1 AND kind = ANY ($4::text[])
+           AND cause = ANY ($3::text || ARRAY(SELECT reference FROM refund_leg
+                                               WHERE business_id = $1 AND refund_id = $2))
+         ORDER BY id
+        """,
+        business_id, refund_id, reference, list(JournalKind),
+    )  # fmt: skip
+    return [JournalLine(row["id"], row["kind"], row["created_at"]) for row in rows]
 
 
 def _journal(rows: Sequence[Row]) -> JournalView:

@@ -94,6 +94,11 @@ def difference_of(payment: Payment) -> str:
     return ""
 
 
+def difference_tint(difference: str) -> str:
+    """What was refunded needs nobody's attention."""
+    return "" if difference == EXCESS_REFUNDED else "warn"
+
+
 def _excess(payment: Payment) -> Money:
     return payment.received - payment.expected
 

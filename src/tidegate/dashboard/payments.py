@@ -27,6 +27,7 @@ from tidegate.dashboard.payment_page import (
     METHOD_WORDS,
     STATUS_WORDS,
     difference_of,
+    difference_tint,
     metadata_of,
     note_of,
     sentence_of,
@@ -260,6 +261,7 @@ def row_of(visitor: DashboardVisitor, row: PaymentRow) -> dict[str, object]:
     is_excess_refunded = row.refunded_minor >= row.received_minor - row.expected_minor
     over = EXCESS_REFUNDED if is_excess_refunded else f"{gap} over"
     sides = {Variance.OVERPAYMENT: over, Variance.UNDERPAYMENT: f"{gap} short"}
+    difference = sides.get(row.variance, "") if row.variance else ""
     return {
         "at": row.created_at,
         "pay_code": row.pay_code,
@@ -269,7 +271,8 @@ def row_of(visitor: DashboardVisitor, row: PaymentRow) -> dict[str, object]:
         "method": METHOD_WORDS[row.method] if row.method else "",
         "word": word,
         "tint": tint,
-        "difference": sides.get(row.variance, "") if row.variance else "",
+        "difference": difference,
+        "tint_of_difference": difference_tint(difference),
         "expected": Money(row.expected_minor, row.currency),
         "received": Money(row.received_minor, row.currency) if is_paid else None,
         "settled": None if row.settled_minor is None else Money(row.settled_minor, row.currency),

@@ -72,6 +72,8 @@ class RefundForm:
     currency: Currency
     # The right one first.
     choices: list[RefundChoice]
+    # The first that the wallet has enough for; another amount where there is none.
+    preselected: str
     wallet: Money
     fee_on_refund: FeeOnRefund
     # Whether another amount is refunded at once, in words.
@@ -101,6 +103,7 @@ def form_of(
         version=subject.version,
         currency=subject.received.currency,
         choices=choices,
+        preselected=next((one.value for one in choices if one.wallet_after.minor >= 0), "part"),
         wallet=wallet,
         fee_on_refund=subject.fee_on_refund,
         another=_another(needs, terms.limit),
@@ -165,8 +168,9 @@ async def problem(shell: DashboardShell, visitor: DashboardVisitor, subject: Sub
     if await shell.was_sent(visitor):
         return None
     try:
-        asked = asked_in(visitor, subject)
-        approvals.refuse_outdated(asked)
+        asked, role, person_id = asked_in(visitor, subject), visitor.membership.role, visitor.session.member.id
+        async with shell.db.connection() as tx:
+            await approvals.next_step(tx, asked, role=role, person_id=person_id, now=visitor.now)
     except REFUSED as wrong:
         return wrong
     return None

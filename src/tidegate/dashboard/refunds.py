@@ -16,6 +16,7 @@ from tidegate.core.money import Money
 from tidegate.dashboard import ledger_store, refund_store
 from tidegate.dashboard.audit_words import page_of, who_of
 from tidegate.dashboard.format import amount
+from tidegate.dashboard.ledger_store import JournalView
 from tidegate.dashboard.list_filter import checked_period
 from tidegate.dashboard.paging import number_in, place_in, place_of
 from tidegate.dashboard.refund_store import ListedRefund, RefundPosition, position_of
@@ -133,12 +134,14 @@ class RefundPages:
     async def show(self, visitor: DashboardVisitor) -> Html:
         async with self.shell.db.connection() as tx:
             found = await refund_store.find(tx, visitor.business.id, visitor.request.path["refund"])
-        if found is None:
-            raise NotFound(NO_REFUND)
-        refund, subject = found.view.refund, found.view.subject
+            if found is None:
+                raise NotFound(NO_REFUND)
+            refund, subject = found.view.refund, found.view.subject
+            journals = await ledger_store.list_of_refund(tx, visitor.business.id, refund.id, refund.reference)
         return self.shell.page(
             visitor, "refund.html", title=f"Refund {refund.reference}", section="Refunds", row=row_of(found),
             refund=refund, subject=subject, failure=refund.failure.meaning if refund.failure else "",
+            journals=journals,
         )  # fmt: skip
 
     async def check_approval(self, visitor: DashboardVisitor) -> Html | None:
@@ -219,8 +222,9 @@ class RefundPages:
         if journal is None:
             raise NotFound("there is nothing at this address")
         return self.shell.page(
-            visitor, "journal.html", title=f"Journal {journal.id}", section="Wallets", journal=journal, money=Money
-        )
+            visitor, "journal.html", title=f"Journal {journal.id}", section="Wallets", journal=journal, money=Money,
+            about=_subject_of(journal),
+        )  # fmt: skip
 
     def routes(self) -> list[DashboardRoute]:
         return [
@@ -236,3 +240,12 @@ class RefundPages:
             ),
             DashboardRoute("GET", "/ledger/{journal}", "showJournal", Permission.SEE, self.show_journal),
         ]  # fmt: skip
+
+
+def _subject_of(journal: JournalView) -> tuple[str, str] | None:
+    """What it is about: in words, and its page."""
+    if journal.refund:
+        return f"refund {journal.refund}", f"/refunds/{journal.refund}"
+    if journal.pay_code:
+        return f"payment {journal.reference}", f"/payments/{journal.pay_code}"
+    return (f"inflow {journal.inflow}", f"/inflows/{journal.inflow}") if journal.inflow else None

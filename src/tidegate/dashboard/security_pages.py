@@ -11,6 +11,7 @@ import segno
 from markupsafe import Markup
 
 from tidegate.core.errors import AccessDenied, Conflict, Invalid, NotFound, RateLimited, Refusal
+from tidegate.dashboard.browser_words import browser_words
 from tidegate.dashboard.form import scope_of, show_factor
 from tidegate.dashboard.format import Times
 from tidegate.dashboard.paging import number_in
@@ -57,7 +58,9 @@ class SecurityPages:
         passkey = self.passkeys.creation_options(member, scope_of(session), known) if is_fresh else ""
         return self.sign_in_pages.page(
             request, "security.html", title="Security", scope=scope_of(session), wrong=wrong, said=said,
-            session=session, sessions=sessions, codes_left=codes_left, times=Times("UTC", now), known=known,
+            session=session,
+            sessions=[(one, browser_words(one.browser)) for one in sessions],
+            codes_left=codes_left, times=Times("UTC", now), known=known,
             is_fresh=is_fresh, passkey=passkey, has_passkeys=self.passkeys.rp_id is not None,
         )  # fmt: skip
 

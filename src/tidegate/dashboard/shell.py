@@ -12,7 +12,7 @@ from tidegate.audit.model import Actor
 from tidegate.core.errors import AccessDenied, NotFound
 from tidegate.dashboard import navigation
 from tidegate.dashboard.form import OnceAct, do_once, was_done
-from tidegate.dashboard.format import Times
+from tidegate.dashboard.format import Times, ahead_words
 from tidegate.dashboard.navigation import NavigationItem
 from tidegate.dashboard.signed_in import PageRow, SignedInShell, SignedInVisitor
 from tidegate.infra.db import Tx
@@ -30,6 +30,8 @@ PATH = "/dashboard"
 class DashboardVisitor(SignedInVisitor):
     membership: Membership
     business: Business
+    # By how much the clock of the business is ahead of the real time, in words; only in a sandbox.
+    ahead: str
 
     @property
     def by(self) -> Actor:
@@ -78,8 +80,9 @@ class DashboardShell(SignedInShell[DashboardVisitor, Permission]):
             return self.way_in("/two-step", request)
         now = self.clock.now_of(found.membership.business_id)
         visitor = DashboardVisitor(
-            request=request, session=found.session, now=now, membership=found.membership, business=found.business
-        )
+            request=request, session=found.session, now=now, membership=found.membership, business=found.business,
+            ahead=ahead_words(now, self.clock.now()),
+        )  # fmt: skip
         if found.membership.is_viewed and request.method == "POST":
             raise AccessDenied("you look at this business for the operator, and change nothing")
         if not visitor.may(wanted):
