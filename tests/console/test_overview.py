@@ -12,6 +12,7 @@ from build import Shop
 from conftest import MakeShop
 from console.people import SignedInStaff, StaffPeople
 from console.test_reconciling import Reconciling
+from console.test_staff_approvals import rail_resumed
 from inflow import Inflows, credit
 from tidegate.alarm.health_store import RailHour
 from tidegate.console import overview
@@ -57,7 +58,7 @@ def test_a_rail_without_payments_has_a_line_too_and_an_old_word_says_nothing() -
 
 
 async def test_a_rail_works_when_it_was_heard_and_is_paused_when_somebody_paused_it(
-    operator: SignedInStaff, inflows: Inflows
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any
 ) -> None:
     assert "Quiet" in rails_of((await operator.get()).text)
     await inflows.notified(credit(await inflows.number()))
@@ -65,6 +66,7 @@ async def test_a_rail_works_when_it_was_heard_and_is_paused_when_somebody_paused
     await operator.send("/rails/sandbox/pause", at="/rails", reason="it answers wrongly")
     words = rails_of((await operator.get()).text)
     assert ("Paused" in words, "Working" in words) == (True, False)
+    await rail_resumed(operator, approver, admin, inflows.runtime)
 
 
 def rails_of(page: str) -> str:
