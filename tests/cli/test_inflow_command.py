@@ -114,6 +114,18 @@ async def test_an_old_rate_is_called_so_and_an_older_quote_is_not_used(inflows: 
     assert "too old" not in await operator.said("rate", "list")
 
 
+async def test_a_rate_far_off_the_last_is_confirmed(inflows: Inflows, operator: Operator) -> None:
+    # The first of a pair is off nothing.
+    await operator.said("rate", "set", "EUR", "NGN", "1650", "--source", "desk")
+    await operator.said("rate", "set", "EUR", "USD", "1.10", "--source", "desk")
+    far = ("rate", "set", "EUR", "NGN", "165", "--source", "desk")
+    assert "165 is more than 10 % off the last rate of EUR in NGN, 1650. Add --yes" in await operator.refused(*far)
+    assert await inflows.admin.fetchval("SELECT count(*) FROM exchange_rate WHERE quote = 'NGN'") == 1
+    await operator.said("rate", "set", "EUR", "NGN", "1815", "--source", "desk")
+    await operator.said(*far, "--yes")
+    assert await inflows.admin.fetchval("SELECT rate FROM exchange_rate ORDER BY id DESC LIMIT 1") == 165
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [

@@ -35,7 +35,7 @@ from tidegate.webhook.model import EVENTS
 
 PAGES = (
     "", "/find?q=x", "/find?q=order", "/payments/{business}/{payment}", "/refunds/{business}/{payment}",
-    "/alarms", "/alarms/{alarm}",
+    "/taken/NGN", "/alarms", "/alarms/{alarm}",
     "/merchants", "/merchants/{business}", "/approvals", "/accounts", "/accounts/{account}", "/held",
     "/held?status=returned", "/held/{held}", "/held/{returned}", "/refunds/{business}/{inflow}",
     "/suspense", "/suspense/{receipt}", "/suspense/{closed}", "/quarantine?subject={quarantined}",

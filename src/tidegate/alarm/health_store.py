@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -39,6 +40,22 @@ async def list_rail_hours(tx: Tx, *, since: datetime) -> list[RailHour]:
         since, LOOKED_AT_MAX,
     )  # fmt: skip
     return [RailHour(**row) for row in rows]
+
+
+async def list_last_words(tx: Tx, rails: Sequence[str], *, since: datetime) -> dict[str, datetime]:
+    """When each rail was heard last, since then; a bank's files are few, so that of those the last one counts."""
+    rows = await tx.fetch(
+        """
+        SELECT rail, greatest((SELECT max(received_at) FROM notification
+                                WHERE rail = asked.rail AND state = 'done' AND received_at >= $2),
+                              (SELECT max(received_at) FROM notification
+                                WHERE rail = asked.rail AND state <> 'done' AND received_at >= $2),
+                              (SELECT max(received_at) FROM bank_file WHERE asked.rail = 'bankfiles')) AS heard_at
+          FROM unnest($1::text[]) AS asked (rail)
+        """,
+        rails, since,
+    )  # fmt: skip
+    return {row["rail"]: row["heard_at"] for row in rows if row["heard_at"] is not None}
 
 
 class EndpointHealth(NamedTuple):

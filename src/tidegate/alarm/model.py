@@ -110,11 +110,11 @@ def _queues(facts: AlarmFacts) -> Iterator[Alarm]:
 
 def _rails(facts: AlarmFacts) -> Iterator[Alarm]:
     for one in facts.rails:
-        ended = one.succeeded + one.failed
-        if ended >= ATTEMPTS_MIN and one.succeeded * 100 < ended * RAIL_SUCCESS_PERCENT_MIN:
+        if is_failing(one):
             yield Alarm(
                 rule="rail_failing", subject=f"{one.rail} {one.currency}", page="/rails",
-                sentence=f"{one.rail} in {one.currency}: {one.failed} of {ended} attempts failed in the last hour.",
+                sentence=f"{one.rail} in {one.currency}: {one.failed} of {one.succeeded + one.failed} attempts failed "
+                "in the last hour.",
             )  # fmt: skip
 
 
@@ -164,6 +164,11 @@ def alarms_of(facts: AlarmFacts) -> dict[tuple[str, str], Alarm]:
 def advice_of(rule: str, subject: str) -> str:
     """What to do about it; empty for a rule of another version."""
     return fault_of(subject).advice if rule == BOOKS_WRONG else _ADVICE.get(rule, "")
+
+
+def is_failing(one: RailHour) -> bool:
+    ended = one.succeeded + one.failed
+    return ended >= ATTEMPTS_MIN and one.succeeded * 100 < ended * RAIL_SUCCESS_PERCENT_MIN
 
 
 def shorten(text: str, most: int) -> str:

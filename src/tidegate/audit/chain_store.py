@@ -142,19 +142,31 @@ async def list_heads(tx: Tx, *, after: str, limit: int) -> list[ChainHead]:
     return [ChainHead(**row) for row in rows]
 
 
-async def list_trail(
-    tx: Tx, *, business_id: str | None, subject: str, before: tuple[datetime, int] | None, limit: int
-) -> list[AuditRow]:
-    """The newest first, of one business or of all, in the order of writing: the clocks of businesses differ."""
+class TrailFilter(NamedTuple):
+    """What is empty leaves all. The end is not included."""
+
+    business_id: str | None = None
+    subject: str = ""
+    # As the trail has it; where it ends with a slash, everybody of that kind.
+    actor: str = ""
+    start: datetime | None = None
+    end: datetime | None = None
+
+
+async def list_trail(tx: Tx, wanted: TrailFilter, *, before: tuple[datetime, int] | None, limit: int) -> list[AuditRow]:
+    """The newest first, of one business or of all, by the time of writing: the clocks of businesses differ."""
     rows = await tx.fetch(
         """
         SELECT business_id, id, actor, origin, action, subject, details::text AS details, created_at, written_at
           FROM audit
          WHERE ($1::text IS NULL OR business_id = $1) AND ($2 = '' OR subject = $2)
-           AND (written_at, id) < (coalesce($3::timestamptz, 'infinity'), $4)
-         ORDER BY written_at DESC, id DESC LIMIT $5
+           AND ($3 = '' OR actor = $3 OR (right($3, 1) = '/' AND starts_with(actor, $3)))
+           AND written_at >= coalesce($4::timestamptz, '-infinity')
+           AND written_at < coalesce($5::timestamptz, 'infinity')
+           AND (written_at, id) < (coalesce($6::timestamptz, 'infinity'), $7)
+         ORDER BY written_at DESC, id DESC LIMIT $8
         """,
-        business_id, subject, before[0] if before else None, before[1] if before else 0, limit,
+        *wanted, before[0] if before else None, before[1] if before else 0, limit,
     )  # fmt: skip
     return [_audit_row(row) for row in rows]
 

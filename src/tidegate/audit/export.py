@@ -27,7 +27,7 @@ async def rows(db: Database) -> AsyncGenerator[bytes, None]:
     before: tuple[datetime, int] | None = None
     while True:
         async with db.connection() as tx:
-            found = await chain_store.list_trail(tx, business_id=None, subject="", before=before, limit=BATCH)
+            found = await chain_store.list_trail(tx, chain_store.TrailFilter(), before=before, limit=BATCH)
         if not found:
             break
         before = found[-1].written_at, found[-1].id

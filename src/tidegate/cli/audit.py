@@ -8,7 +8,7 @@ import click
 from rich.table import Table
 
 from tidegate.audit import chain, chain_store, export
-from tidegate.audit.chain_store import AuditRow
+from tidegate.audit.chain_store import AuditRow, TrailFilter
 from tidegate.audit.model import OPERATOR
 from tidegate.cli.console import as_json_option, out, plain, print_json, reports_errors, show_table
 from tidegate.cli.operator import any_business_option, limit_option, with_payment_deps
@@ -34,7 +34,7 @@ def list_(business_id: str | None, subject: str, limit: int, as_json: bool) -> N
 
     async def run(deps: PaymentDeps, _: Clock) -> list[AuditRow]:
         async with deps.db.connection() as tx:
-            return await chain_store.list_trail(tx, business_id=business_id, subject=subject, before=None, limit=limit)
+            return await chain_store.list_trail(tx, TrailFilter(business_id, subject), before=None, limit=limit)
 
     found = with_payment_deps(run)
     if as_json:

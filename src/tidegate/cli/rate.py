@@ -14,7 +14,7 @@ from tidegate.cli.console import as_json_option, fail, out, plain, print_record,
 from tidegate.cli.operator import ago, number_in, with_payment_deps
 from tidegate.cli.proposal import act_or_propose, by_option, why_option
 from tidegate.collection import rate_wire, set_rate
-from tidegate.collection.rate import Rate
+from tidegate.collection.rate import Rate, is_far_off
 from tidegate.core.clock import Clock
 from tidegate.core.money import Currency
 from tidegate.infra.http.read import read
@@ -22,7 +22,7 @@ from tidegate.infra.timestamp import to_iso
 from tidegate.ledger.model import PLATFORM_BUSINESS_ID
 from tidegate.rail.bankfiles.model import FileRefused
 from tidegate.rail.deps import PaymentDeps
-from tidegate.staff_approval.arguments import ImportArguments
+from tidegate.staff_approval.arguments import ImportArguments, RateArguments
 from tidegate.staff_approval.commands import StaffCommandRequest
 from tidegate.staff_approval.model import StaffApprovalDeps
 from tidegate.staff_approval.rate_file import SOURCE, arguments_in, arguments_of, with_last_spreads
@@ -47,6 +47,7 @@ def rate() -> None:
 @click.option("--source", required=True, help="The source of the rate, such as ecb.")
 @_spread_option
 @click.option("--quoted-at", metavar="TIME", help="Time of the quote, such as 2026-11-15T09:30:00Z; now by default.")
+@click.option("--yes", "is_sure", is_flag=True, help="Set it even if it is more than 10 % off the pair's last rate.")
 @why_option
 @by_option
 @as_json_option
@@ -66,6 +67,8 @@ def set_(base: str, quote: str, as_json: bool, **given: Any) -> None:
 
     async def find(deps: StaffApprovalDeps) -> StaffCommandRequest:
         made = arguments_of(rate_wire.rate_from(request, source=given["source"], now=deps.clock.now()))
+        if not given["is_sure"]:
+            await _refuse_far_off(deps, made)
         if given["spread_percent"] is None:
             [made] = await with_last_spreads(deps.db, [made])
         return StaffCommandRequest(
@@ -87,6 +90,16 @@ def set_(base: str, quote: str, as_json: bool, **given: Any) -> None:
     out.print(f"[green]✓[/] 1 {made.base} is worth {made.rate} {made.quote}.")
     if used != made:
         out.print(f"[yellow]A newer quote is used: {used.rate}, of {plain(used.source)}.[/]")
+
+
+async def _refuse_far_off(deps: StaffApprovalDeps, made: RateArguments) -> None:
+    """A slip of the decimal point would convert money at once."""
+    last = [one for one in await set_rate.list_rates(deps.db) if (one.base, one.quote) == (made.base, made.quote)]
+    if last and is_far_off(made.rate, last[0]):
+        fail(
+            f"{made.rate:f} is more than 10 % off the last rate of {made.base} in {made.quote}, {last[0].rate:f}. "
+            "Add --yes if it is right."
+        )
 
 
 @rate.command(name="import")

@@ -14,6 +14,8 @@ from tidegate.ledger.model import Conversion
 _EXACT = Context(prec=60)
 _WHOLE = Decimal(1)
 RATE_DIGITS_MAX = 12
+# A rate that is further off than this from its pair's last one is confirmed by whoever sets it.
+_OFF_MAX = Decimal("0.1")
 
 
 class Rate(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,6 +27,10 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True):
     spread_basis_points: int
     source: str
     quoted_at: datetime
+
+
+def is_far_off(rate: Decimal, last: Rate) -> bool:
+    return abs(rate - last.rate) > last.rate * _OFF_MAX
 
 
 def rate_words(base: Currency, rate: Decimal, quote: Currency) -> str:

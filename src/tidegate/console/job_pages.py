@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from urllib.parse import quote
+from urllib.parse import urlencode
 
 from tidegate.alarm import health_store
 from tidegate.audit import chain, chain_store, export
+from tidegate.audit.chain_store import TrailFilter
 from tidegate.console.audit_words import people_in, subject_of, who_of, words_of
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.clock import SystemClock
-from tidegate.core.errors import Conflict
+from tidegate.core.errors import Conflict, Invalid, Problem
 from tidegate.core.ids import PLATFORM_BUSINESS_ID
 from tidegate.dashboard import audit_store
 from tidegate.dashboard.audit_words import changes_of
+from tidegate.dashboard.format import Times
+from tidegate.dashboard.list_filter import checked_period
 from tidegate.dashboard.paging import number_in
 from tidegate.infra import job_round_store, lease_store
 from tidegate.infra.http import csv_text
@@ -29,6 +33,13 @@ from tidegate.webhook import job_command
 
 PAGE = 100
 PART_CHARS_MAX = 100
+FILTERS = ("business", "subject", "who", "from", "to")
+OTHERS = {
+    "operator": "Command line",
+    "person/": "Merchants' people",
+    "key/": "API keys",
+    "tidegate": "Tidegate itself",
+}
 # Numbers of rows.
 NOT_SHOWN = frozenset({"approval", "of"})
 # Less is the time between a decision and its row; more, a clock that is ahead.
@@ -75,15 +86,16 @@ class JobPages:
         return await self._audit(visitor)
 
     async def _audit(self, visitor: ConsoleVisitor, found_wrong: list[str] | None = None) -> Html:
-        query = visitor.request.query
-        business_id, subject = query.get("business", "")[:PART_CHARS_MAX], query.get("subject", "")[:PART_CHARS_MAX]
+        query, wanted, wrong = visitor.request.query, TrailFilter(), None
         async with self.shell.db.connection() as tx:
-            rows = await chain_store.list_trail(
-                tx, business_id=business_id or None, subject=subject, before=_before_in(query.get("before", "")),
-                limit=PAGE + 1,
-            )  # fmt: skip
-            heads = await chain_store.list_heads(tx, after="", limit=PAGE)
             staff = await staff_store.list_names(tx)
+            try:
+                wanted = trail_filter_in(query, visitor.times, staff)
+            except Invalid as problem:
+                wrong = problem
+            limit = 0 if wrong else PAGE + 1
+            rows = await chain_store.list_trail(tx, wanted, before=_before_in(query.get("before", "")), limit=limit)
+            heads = await chain_store.list_heads(tx, after="", limit=PAGE)
             people = await audit_store.list_people(tx, PLATFORM_BUSINESS_ID, people_in(rows))
             merchants = await subject_store.names_of(tx, {one.business_id for one in rows} - {PLATFORM_BUSINESS_ID})
         # Proposers stand there by their number alone.
@@ -94,19 +106,17 @@ class JobPages:
             **merchants,
         }
         last = rows[PAGE - 1] if len(rows) > PAGE else None
-        older = (
-            f"?business={quote(business_id)}&subject={quote(subject)}&before={quote(last.written_at.isoformat())}_{last.id}"
-            if last
-            else None
-        )
+        kept = {name: query[name] for name in FILTERS if query.get(name)}
+        older = urlencode({**kept, "before": f"{last.written_at.isoformat()}_{last.id}"}) if last else None
         return self.shell.page(
-            visitor, "audit_trail.html", title="Audit", section="Audit", older=older,
+            visitor, "audit_trail.html", title="Audit", section="Audit", older=older, wrong=wrong,
+            status=422 if wrong else 200, asked=query, people=people_of(staff),
             rows=[
                 (one, one.written_at + ALIKE < one.created_at, words_of(one), subject_of(one, names),
                  who_of(one, names), changes_of(one.details, names, left_out=NOT_SHOWN))
                 for one in rows[:PAGE]
             ],
-            business_id=business_id, subject=subject, heads=[(one, one.hash.hex()) for one in heads if one.hash],
+            heads=[(one, one.hash.hex()) for one in heads if one.hash],
             found_wrong=found_wrong, names=names,
         )  # fmt: skip
 
@@ -142,6 +152,22 @@ def lag_of(one: JobRound, now: datetime) -> int:
     """Seconds by which its round is late; 0 for one in time, which may also be unwritten for a few seconds."""
     late_s = (now - one.ended_at).total_seconds() - one.every_s - 3 * WRITE_EVERY_S
     return max(0, round(late_s))
+
+
+def people_of(staff: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Of whom the trail has acts: the staff by name, and the others by their kind."""
+    return [*sorted(staff.items(), key=lambda one: one[1]), *OTHERS.items()]
+
+
+def trail_filter_in(query: Mapping[str, str], times: Times, staff: Mapping[str, str]) -> TrailFilter:
+    too_long = [
+        Problem(name, f"Enter at most {PART_CHARS_MAX} characters.")
+        for name in ("business", "subject")
+        if len(query.get(name, "")) > PART_CHARS_MAX
+    ]
+    days = checked_period(query, times, FILTERS, {"who": dict(people_of(staff))}, too_long)
+    business_id, subject, who = (query.get(name, "").strip() for name in ("business", "subject", "who"))
+    return TrailFilter(business_id or None, subject, who, days.start, days.end)
 
 
 def _before_in(text: str) -> tuple[datetime, int] | None:

@@ -68,7 +68,7 @@ class Console:
         accounts, merchants = AccountPages(self.shell, settings.base_url), MerchantPages(self.shell, settings.base_url)
         refunds = RefundDetailPages(self.shell)
         self.table: list[ConsoleRoute] = [
-            *Overview(self.shell).routes(),
+            *Overview(self.shell, payment_deps).routes(),
             *ConsoleSearch(self.shell, payment_deps).routes(),
             *merchants.routes(),
             *MerchantRightPages(self.shell, merchants).routes(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Tx
 
 COUNTED_MAX = 1_000
@@ -62,6 +63,23 @@ async def list_oldest(tx: Tx) -> dict[str, datetime]:
         STUCK_AFTER,
     )
     return {row["page"]: row["since"] for row in rows if row["since"] is not None}
+
+
+async def list_waiting_money(tx: Tx) -> dict[str, list[Money]]:
+    """What the held inflows and the money in suspense come to, by the path of their page."""
+    rows = await tx.fetch(
+        """
+        SELECT '/held' AS page, source_currency AS currency, sum(source_minor)::bigint AS minor
+          FROM collection WHERE status = 'pending' GROUP BY source_currency
+         UNION ALL
+        SELECT '/suspense', currency, sum(amount_minor)::bigint
+          FROM receipt WHERE outcome = 'suspense' GROUP BY currency ORDER BY page, currency
+        """
+    )
+    found: dict[str, list[Money]] = {}
+    for row in rows:
+        found.setdefault(row["page"], []).append(Money(row["minor"], Currency(row["currency"])))
+    return found
 
 
 async def count(tx: Tx) -> QueueCounts:

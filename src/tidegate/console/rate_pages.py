@@ -12,7 +12,7 @@ from decimal import Decimal, InvalidOperation
 import msgspec
 
 from tidegate.collection import set_rate
-from tidegate.collection.rate import Rate
+from tidegate.collection.rate import Rate, is_far_off
 from tidegate.collection.rate_wire import RateNumber, SpreadPercent
 from tidegate.collection.rule import rate_rule
 from tidegate.console import work_store
@@ -36,8 +36,6 @@ PAGE = 100
 # With room for the other fields.
 SOURCE_CHARS_MAX = 40
 RATE_CHARS_MAX = 30
-# A rate that is further off than this from the last one is typed twice.
-OFF_MAX = Decimal("0.1")
 # Not 1e3 or 1_000, which are read wrongly.
 _PLAIN = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
@@ -69,7 +67,7 @@ class RatePages:
             newest = {(one.base, one.quote): one for one in await set_rate.list_rates(self.shell.db)}
             rate = rate_in(visitor, newest)
             before = newest.get((rate.base, rate.quote))
-            _refuse_far_off(rate.rate, before.rate if before else None, visitor.form.get("again", ""))
+            _refuse_far_off(rate.rate, before, visitor.form.get("again", ""))
             pair = f"{rate.base}/{rate.quote}"
             async with self.shell.db.connection() as tx:
                 version = await staff_approvals.version_of(tx, "rate.set", PLATFORM_BUSINESS_ID, pair)
@@ -192,10 +190,9 @@ def _decimal(text: str, field: str, check: type[RateNumber] | type[SpreadPercent
         raise Invalid(Problem(field, f"The {field} {error}.")) from None
 
 
-def _refuse_far_off(rate: Decimal, before: Decimal | None, again: str) -> None:
-    if before is None or abs(rate - before) <= before * OFF_MAX or _is_same(again, rate):
-        return
-    raise Invalid(Problem("again", f"It is more than 10 % off the last one, {before}. Type the rate once more."))
+def _refuse_far_off(rate: Decimal, last: Rate | None, again: str) -> None:
+    if last is not None and is_far_off(rate, last) and not _is_same(again, rate):
+        raise Invalid(Problem("again", f"It is more than 10 % off the last one, {last.rate}. Type the rate once more."))
 
 
 def _is_same(text: str, rate: Decimal) -> bool:

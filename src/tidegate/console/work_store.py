@@ -158,5 +158,31 @@ async def list_taken(tx: Tx, *, since: datetime, days: int) -> list[CurrencyTake
     return [CurrencyTaken(Currency(currency), minors, counts[-1]) for currency, (minors, counts) in found.items()]
 
 
+class MerchantTaken(NamedTuple):
+    business_id: str
+    name: str
+    taken: Money
+    payments: int
+
+
+async def list_taken_by_merchant(tx: Tx, currency: Currency, *, since: datetime, limit: int) -> list[MerchantTaken]:
+    """Who makes what `list_taken` says of one currency, the largest first."""
+    rows = await tx.fetch(
+        """
+        SELECT takings.business_id, business.name, sum(received_minor)::bigint AS minor,
+               sum(payments)::bigint AS payments
+          FROM takings
+          JOIN business ON business.id = takings.business_id
+          LEFT JOIN business_clock AS clock ON clock.business_id = takings.business_id
+         WHERE currency = $1 AND hour >= $2 AND hour - coalesce(ahead, '0') >= $2
+         GROUP BY takings.business_id, business.name ORDER BY minor DESC, business.name, takings.business_id LIMIT $3
+        """,
+        currency, since, limit,
+    )  # fmt: skip
+    return [
+        MerchantTaken(row["business_id"], row["name"], Money(row["minor"], currency), row["payments"]) for row in rows
+    ]
+
+
 def _money(row: Row) -> Money:
     return Money(row["amount_minor"], Currency(row["currency"]))

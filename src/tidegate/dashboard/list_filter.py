@@ -37,6 +37,8 @@ FILTER_WORDS = {
     "tries": "the number of tries",
     "who": "the person",
     "what": "the kind of act",
+    "business": "the merchant",
+    "subject": "the thing",
     "kind": "the kind of line",
     "tab": "the tab",
     "only": "the choice of requests",

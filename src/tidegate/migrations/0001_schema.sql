@@ -1695,7 +1695,7 @@ CREATE INDEX attempt_to_close ON attempt (expires_at) WHERE status = 'waiting' A
 CREATE INDEX attempt_to_poll ON attempt (next_poll_at) WHERE next_poll_at IS NOT NULL;
 
 CREATE FUNCTION recent_attempts(p_business_id text, p_since timestamptz, p_most integer)
-RETURNS TABLE (rail text, method text, currency text, status text, took interval, payment_id bigint)
+RETURNS TABLE (rail text, method text, currency text, status attempt_status, took interval, payment_id bigint)
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN QUERY

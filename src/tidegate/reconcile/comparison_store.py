@@ -31,6 +31,15 @@ async def remove_older(tx: Tx, before: datetime) -> None:
     await tx.execute("DELETE FROM comparison WHERE business_id = $1 AND made_at < $2", PLATFORM_BUSINESS_ID, before)
 
 
+async def find_newest(tx: Tx) -> ComparisonRow | None:
+    """Of anybody; it is kept until the next one."""
+    row = await tx.fetchrow(
+        "SELECT id, made_at, report FROM comparison WHERE business_id = $1 ORDER BY made_at DESC LIMIT 1",
+        PLATFORM_BUSINESS_ID,
+    )
+    return ComparisonRow(**row) if row else None
+
+
 async def find(tx: Tx, person_id: str, *, since: datetime) -> ComparisonRow | None:
     row = await tx.fetchrow(
         "SELECT id, made_at, report FROM comparison WHERE business_id = $1 AND person_id = $2 AND made_at >= $3",

@@ -12,6 +12,7 @@ from tidegate.core.errors import Invalid, Problem
 from tidegate.infra.db import Database, Tx
 from tidegate.reconcile import comparison_store as store
 from tidegate.reconcile import explanation, explanation_store
+from tidegate.reconcile.comparison_store import ComparisonRow
 from tidegate.reconcile.explanation_store import ExplainedBreak
 from tidegate.reconcile.model import BreakExplanation, Discrepancy
 from tidegate.reconcile.report import Report
@@ -84,8 +85,16 @@ async def keep(db: Database, person_id: str, made: Report, *, now: datetime) -> 
 
 async def find(tx: Tx, person_id: str, *, now: datetime) -> KeptComparison | None:
     row = await store.find(tx, person_id, since=now - KEPT_FOR)
-    if row is None:
-        return None
+    return await _with_explanations(tx, row) if row else None
+
+
+async def find_newest(tx: Tx) -> KeptComparison | None:
+    """Whoever made it."""
+    row = await store.find_newest(tx)
+    return await _with_explanations(tx, row) if row else None
+
+
+async def _with_explanations(tx: Tx, row: ComparisonRow) -> KeptComparison:
     kept = msgspec.json.decode(row.report, type=KeptReport)
     transactions = sorted({one.about.transaction_id for one in kept.findings if one.about})
     known = await explanation_store.list_of(tx, kept.report.rail, transactions)
