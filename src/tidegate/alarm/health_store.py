@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -42,20 +41,20 @@ async def list_rail_hours(tx: Tx, *, since: datetime) -> list[RailHour]:
     return [RailHour(**row) for row in rows]
 
 
-async def list_last_words(tx: Tx, rails: Sequence[str], *, since: datetime) -> dict[str, datetime]:
-    """When each rail was heard last, since then; a bank's files are few, so that of those the last one counts."""
-    rows = await tx.fetch(
+async def find_last_word(tx: Tx, rail: str, *, since: datetime) -> datetime | None:
+    """When the rail was heard last, since then; a bank's files are few, so that of those the last one counts. One rail
+    at a time: on a cluster a list of them could not be looked up in the notifications."""
+    heard_at: datetime | None = await tx.fetchval(
         """
-        SELECT rail, greatest((SELECT max(received_at) FROM notification
-                                WHERE rail = asked.rail AND state = 'done' AND received_at >= $2),
-                              (SELECT max(received_at) FROM notification
-                                WHERE rail = asked.rail AND state <> 'done' AND received_at >= $2),
-                              (SELECT max(received_at) FROM bank_file WHERE asked.rail = 'bankfiles')) AS heard_at
-          FROM unnest($1::text[]) AS asked (rail)
+        SELECT greatest((SELECT max(received_at) FROM notification
+                          WHERE rail = $1 AND state = 'done' AND received_at >= $2),
+                        (SELECT max(received_at) FROM notification
+                          WHERE rail = $1 AND state <> 'done' AND received_at >= $2),
+                        (SELECT max(received_at) FROM bank_file WHERE $1 = 'bankfiles'))
         """,
-        rails, since,
+        rail, since,
     )  # fmt: skip
-    return {row["rail"]: row["heard_at"] for row in rows if row["heard_at"] is not None}
+    return heard_at
 
 
 class EndpointHealth(NamedTuple):

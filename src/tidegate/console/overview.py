@@ -45,7 +45,9 @@ class Overview:
         async with self.shell.db.connection() as tx:
             taken = await work_store.list_taken(tx, since=visitor.now - timedelta(days=DAYS), days=DAYS)
             rails = await health_store.list_rail_hours(tx, since=visitor.now - HOUR)
-            heard = await health_store.list_last_words(tx, list(self.deps.rails), since=visitor.now - HOUR)
+            heard = {
+                one: await health_store.find_last_word(tx, one, since=visitor.now - HOUR) for one in self.deps.rails
+            }
             proofs = await proof_store.list_newest(tx, limit=1)
             alarms = await alarm_store.list_open(tx)
             paused = await pause_store.list_open(tx)

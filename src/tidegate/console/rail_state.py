@@ -31,7 +31,7 @@ class RailRow(NamedTuple):
 
 
 def rail_lines(
-    rails: Collection[str], hours: Sequence[RailHour], heard: Mapping[str, datetime], paused: Collection[str], *,
+    rails: Collection[str], hours: Sequence[RailHour], heard: Mapping[str, datetime | None], paused: Collection[str], *,
     since: datetime,
 ) -> list[RailRow]:  # fmt: skip
     seen = {one.rail for one in hours}
