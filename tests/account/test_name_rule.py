@@ -6,7 +6,7 @@ from collections import Counter
 
 import msgspec
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from tidegate.account.name_rule import NameCheck, NameVerdict, check_name
@@ -339,6 +339,8 @@ def test_any_text_gets_a_check_that_survives_json(payee: str, holder: str, is_co
 def test_the_holders_own_name_is_exact_in_any_order_and_case(
     names: list[str], is_company: bool, data: st.DataObject
 ) -> None:
+    # Who is called as banks write that there is no name (Ña: NA) is held for review.
+    assume(check_name(payee_name=" ".join(names), holder="").compared != "none")
     typed = " ".join(data.draw(st.permutations(names)))
     change = data.draw(st.sampled_from((str.upper, str.lower, str.title)))
     assert named(change(typed), " ".join(names), is_company=is_company).verdict is EXACT
