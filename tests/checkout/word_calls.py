@@ -23,7 +23,7 @@ ANYTHING = ".+"
 
 @dataclass(frozen=True)
 class Use:
-    """A call of `words` or `words.rich`, or `words[…]` in a template.
+    """A call of `words` or `words.rich`, or a template's filter `text`.
 
     The pattern is that of a regular expression; without gaps it is the key."""
 
@@ -89,9 +89,9 @@ def uses_in_template(text: str) -> Iterator[Use]:
         if _is_words_in_template(call.node):
             names = [keyword.key for keyword in call.kwargs] + (["**"] if call.dyn_kwargs else [])
             yield Use(call.lineno, call.lineno, _pattern_in_template(call.args[0]), frozenset(names))
-    for item in Environment(autoescape=True).parse(text).find_all(nodes.Getitem):
-        if _is_words_in_template(item.node):
-            yield Use(item.lineno, item.lineno, _pattern_in_template(item.arg), frozenset())
+    for used in Environment(autoescape=True).parse(text).find_all(nodes.Filter):
+        if used.name == "text" and used.node is not None:
+            yield Use(used.lineno, used.lineno, _pattern_in_template(used.node), frozenset())
 
 
 def _is_words_in_template(called: nodes.Expr) -> bool:

@@ -97,7 +97,7 @@ class Catalog:
         )
 
     def __getitem__(self, key: str) -> str:
-        """A text without placeholders, as templates ask for most of them: Jinja takes longer for a call."""
+        """A text without placeholders, as most are; templates have it by the filter `text`."""
         text = self.texts[key]
         if text.names:
             raise TypeError(f"{key} takes the values {sorted(text.names)}")

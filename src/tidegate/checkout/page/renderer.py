@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from types import SimpleNamespace
 from typing import Any, Protocol
 
-import msgspec
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
-from tidegate.checkout.language.catalog import LANGUAGES, Catalog, catalog_for
+from tidegate.checkout.language.catalog import DEFAULT_LANGUAGE, Catalog
+from tidegate.checkout.page.language_templates import PACKAGE, templates_for
 from tidegate.checkout.page.layout import Layout, colours_of, layout_of
-from tidegate.checkout.page.model import PageModel, grouped, plain_digits, unbroken
-from tidegate.checkout.page.panel import PANEL_TEMPLATES, panels_of
+from tidegate.checkout.page.model import PageModel
+from tidegate.checkout.page.panel import panels_of
 from tidegate.checkout.page.price import costs_of, prices_of
 from tidegate.checkout.page.receipt import receipt_of
 from tidegate.checkout.page.result import Result, movements_of, result_of
 from tidegate.checkout.page.state import RESULTS, PageState
 from tidegate.core.errors import Refusal
-from tidegate.core.money import Currency
 from tidegate.infra.http.cookie import CookieLines
 from tidegate.infra.http.public_url import PublicUrl
 from tidegate.infra.page import static
 from tidegate.infra.page.response import Html
-from tidegate.payment.transition import ATTEMPTS_MAX
-from tidegate.rail import phone, ussd_bank
-from tidegate.rail.mobile_money import MOBILE_MONEY
 
-_PACKAGE = "tidegate.checkout.page"
 STATIC_PATH = "/pay/static"
 SCRIPT = "checkout.js"
 STYLE = "checkout.css"
@@ -46,45 +37,17 @@ class PanelSource(Protocol):
 
 
 class PageRenderer:
-    """Templates, icons and style sheet are prepared once; nothing is kept from one page to the next."""
+    """The style sheet is prepared once, templates once for each language; nothing is kept from one page to the next."""
 
     def __init__(self, site: PublicUrl, simulator: PanelSource | None) -> None:
-        self._files = static.load(_PACKAGE, "static", under=STATIC_PATH, site=site)
+        self._files = static.load(PACKAGE, "static", under=STATIC_PATH, site=site)
         self._simulator = simulator
-        self._environment = Environment(
-            loader=PackageLoader(_PACKAGE),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            auto_reload=False,
-        )
-        self._environment.globals.update(
+        self._shared_facts: dict[str, Any] = {
             # The style sheet goes into the page itself, so that the first paint needs one request.
-            css=self._files[STYLE].body.decode(),
-            script=self._files[SCRIPT],
-            languages=LANGUAGES,
-            attempts_max=ATTEMPTS_MAX,
-            mobile_money=MOBILE_MONEY,
-            countries_of=_countries_of,
-            phone_prefixes=_phone_prefixes,
-            ussd_banks=ussd_bank.USSD_BANKS,
-            bank_codes=frozenset(one.code for banks in ussd_bank.USSD_BANKS.values() for one in banks),
-            known=lambda value, allowed: value if value in allowed else None,
-        )
-        # Jinja's own look-up would ask for changes each time.
-        self._template = lru_cache(self._environment.get_template)
-        self._environment.filters.update(grouped=grouped, plain_digits=plain_digits, unbroken=unbroken)
-        macros = {
-            name: lru_cache(macro) for name, macro in vars(self._macros("prepared.html")).items() if callable(macro)
+            "css": self._files[STYLE].body.decode(),
+            "script": self._files[SCRIPT],
         }
-        self._environment.globals["prepared"] = SimpleNamespace(**macros)
-        self._environment.globals["parts"] = self._macros("parts.html")
-        self._environment.globals["panel_forms"] = {name: self._macros(name).show for name in PANEL_TEMPLATES}
-        self._environment.globals["show_simulator"] = self._macros("simulator.html").show
-
-    def _macros(self, template: str) -> Any:
-        return self._environment.get_template(template).module
+        templates_for(DEFAULT_LANGUAGE)
 
     @property
     def scripts(self) -> list[static.StaticFile]:
@@ -137,7 +100,8 @@ class PageRenderer:
     def html(
         self, template: str, layout: Layout, *, nonce: str, status: int = 200, cookies: CookieLines, **facts: Any
     ) -> Html:
-        text = self._template(template).render(words=layout.words, layout=layout, nonce=nonce, **facts)
+        shown = {**facts, **self._shared_facts, "layout": layout, "nonce": nonce}
+        text = templates_for(layout.words.language).render(template, shown)
         return Html(text.encode(), status, cookies=cookies)
 
 
@@ -152,15 +116,3 @@ def _refresh(page: PageModel, result: Result | None) -> str | None:
     # Only while the waiting panel is the one shown: a reload would empty a form that is being filled in.
     is_shown = page.asked is None or (attempt is not None and page.asked is attempt.method)
     return str(REFRESH_EVERY_S) if is_waiting and is_shown else None
-
-
-@lru_cache
-def _phone_prefixes(currency: Currency) -> str:
-    """For the page's script, which picks the operator of a number."""
-    return msgspec.json.encode(phone.prefixes(currency)).decode()
-
-
-def _countries_of(language: str, currency: Currency) -> list[tuple[str, str]]:
-    """The country of the currency first: most payers are at home."""
-    countries = catalog_for(language).countries.items()
-    return sorted(countries, key=lambda country: country[0] != currency.spec.country)
