@@ -36,7 +36,8 @@ from tidegate.webhook.model import EVENTS
 PAGES = (
     "", "/find?q=x", "/find?q=order", "/payments/{business}/{payment}", "/refunds/{business}/{payment}",
     "/taken/NGN", "/alarms", "/alarms/{alarm}",
-    "/merchants", "/merchants/{business}", "/approvals", "/accounts", "/accounts/{account}", "/held",
+    "/merchants", "/merchants/{business}", "/merchants/{business}/keys", "/approvals", "/accounts",
+    "/accounts/{account}", "/held",
     "/held?status=returned", "/held/{held}", "/held/{returned}", "/refunds/{business}/{inflow}",
     "/suspense", "/suspense/{receipt}", "/suspense/{closed}", "/quarantine?subject={quarantined}",
     "/stuck", "/stuck/refund/{business}/{refund}",

@@ -133,6 +133,8 @@ CONSOLE_FORMS = {
     "/merchants/{business}/endpoints/stop": ("endpoint",),
     "/merchants/{business}/owner": ("email",),
     "/merchants/{business}/reset": ("email",),
+    "/merchants/{business}/keys": ("name", "addresses", "limit-NGN", "why"),
+    "/merchants/{business}/keys/roll": ("key", "overlap", "why"),
     "/merchants/{business}/keys/revoke": ("key",),
     "/refunds/{business}/{reference}": ("reason", "amount"),
     "/staff": ("email", "name", "why"),

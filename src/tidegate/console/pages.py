@@ -17,6 +17,7 @@ from tidegate.console.endpoint_pages import EndpointPages
 from tidegate.console.find import ConsoleSearch
 from tidegate.console.held import HeldPages
 from tidegate.console.job_pages import JobPages
+from tidegate.console.key_pages import MerchantKeyPages
 from tidegate.console.merchant_rights import MerchantRightPages
 from tidegate.console.merchants import MerchantPages
 from tidegate.console.overview import Overview
@@ -72,6 +73,7 @@ class Console:
             *ConsoleSearch(self.shell, payment_deps).routes(),
             *merchants.routes(),
             *MerchantRightPages(self.shell, merchants).routes(),
+            *MerchantKeyPages(self.shell).routes(),
             *EndpointPages(self.shell, merchants, deps).routes(),
             *ApprovalPages(self.shell).routes(),
             *accounts.routes(),

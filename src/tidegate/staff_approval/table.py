@@ -166,7 +166,7 @@ STAFF_COMMANDS: dict[str, StaffCommand] = {
         describe.price, _merchant_page,
     ),
     "merchant.key": StaffCommand(
-        arguments.KeyArguments, store.version_of_keys, rights.make_key, arguments.key_words, describe.nothing_more,
+        arguments.KeyArguments, store.version_of_keys, rights.make_key, arguments.key_words, describe.new_key,
         _merchant_page,
     ),
     "merchant.roll": StaffCommand(
