@@ -63,6 +63,7 @@ ACTIONS = (
     Action("webhook.change", "proposeEndpoint", "webhook set"),
     Action("webhook.commands.change", "stopEndpoint", "webhook set"),
     Action("webhook.commands.resend", "resendForMerchant", "events resend"),
+    Action("payer.erase", "proposeErasure", "erase"),
     Action("staff.add", "proposeOnStaff", "staff add"),
     Action("staff.remove", "proposeOnStaff", "staff remove"),
     Action("staff_approval.commands.approve", "approveProposal", "approval approve"),
@@ -108,7 +109,6 @@ ONLY_BY_COMMAND = {
     },
     # One person's browser must not be able to credit money, and a file for the bank is in the bank's folder alone.
     "a bank's files come and go by its own folder on the machine": {"bank import", "bank payout export"},
-    "cannot be undone, and shows first what it would do": {"erase"},
     "the merchant does it in its dashboard": {
         "link create", "link end", "events replay",
         "webhook remove", "webhook rotate", "webhook test",
@@ -117,11 +117,11 @@ ONLY_BY_COMMAND = {
 # Options of commands on the table, by the field of the console's form that says the same.
 FIELD_OF = {
     "--account": "account", "--address": "addresses", "--amount": "amount", "--as": "sent_as", "--bank": "bank",
-    "--business": "business", "--cap-minor": "cap", "--checkout-origin": "origins", "--email": "email",
+    "--business": "business", "--cap-minor": "cap", "--checkout-origin": "origins", "--email": "emails",
     "--expires-at": "expires_at", "--explain": "note", "--fixed-minor": "fixed", "--from": "from",
     "--inflow-name-policy": "names", "--key": "key", "--name": "name", "--note": "why", "--on-refund": "on_refund",
     "--outcome": "outcome", "--overlap-hours": "overlap", "--payment": "payment", "--percent": "percent",
-    "--quoted-at": "quoted_at", "--rail": "rail", "--rate": "rate", "--rate-burst": "burst",
+    "--phone": "phones", "--quoted-at": "quoted_at", "--rail": "rail", "--rate": "rate", "--rate-burst": "burst",
     "--rate-per-second": "rate", "--reason": "reason", "--redirect-host": "hosts", "--refund-max": "limit",
     "--role": "role", "--scope": "scope", "--slack": "slack", "--source": "source", "--spread-percent": "spread",
     "--status": "what", "--to": "to", "--until": "days", "--url": "url", "--variance-policy": "variance",

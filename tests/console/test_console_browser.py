@@ -46,7 +46,7 @@ PAGES = (
     "/rails", "/rates", "/rates?base=EUR&quote=NGN", "/books",
     "/books/EUR/suspense", "/books/USD/conversion", "/accounts/{opened}",
     "/webhooks", "/webhooks/{business}/{endpoint}", "/webhooks/{business}/deliveries/{delivery}",
-    "/jobs", "/audit", "/staff", "/sandbox/people", "/sign-in",
+    "/jobs", "/audit", "/erasures", "/staff", "/sandbox/people", "/sign-in",
 )  # fmt: skip
 
 # A bank's own.

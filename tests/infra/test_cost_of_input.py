@@ -160,6 +160,7 @@ CONSOLE_FORMS = {
     "/jobs/retry": ("kind", "id"),
     "/jobs/run": ("job",),
     "/webhooks/{business}/deliveries/{delivery}/resend": ("unknown",),
+    "/erasures": ("emails", "phones", "business", "why"),
     "/audit/verify": ("unknown",),
     "/audit/export": ("unknown",),
 }

@@ -14,6 +14,7 @@ from tidegate.console.delivery_pages import MerchantDeliveryPages
 from tidegate.console.dispute_pages import DisputePages
 from tidegate.console.document_pages import DocumentPages
 from tidegate.console.endpoint_pages import EndpointPages
+from tidegate.console.erasure_pages import ErasurePages
 from tidegate.console.find import ConsoleSearch
 from tidegate.console.held import HeldPages
 from tidegate.console.job_pages import JobPages
@@ -92,6 +93,7 @@ class Console:
             *BookPages(self.shell, settings).routes(),
             *JobPages(self.shell).routes(),
             *MerchantDeliveryPages(self.shell).routes(),
+            *ErasurePages(self.shell).routes(),
             *StaffPages(self.shell).routes(),
         ]
         if settings.mode is Mode.SANDBOX:
