@@ -90,7 +90,7 @@ async def test_a_worker_that_is_killed_amid_it_is_followed_by_another(
     await admin.execute("UPDATE erasure SET worked_until = worked_until - $1::interval", erasure.LEASE)
     assert await work(runtime) == 1
     assert await traces(admin) == {}
-    assert await admin.fetchval("SELECT erased ->> 'inflows' || erased ->> 'payments' FROM erasure") == "13"
+    assert await admin.fetchval("SELECT (erased ->> 'inflows') || (erased ->> 'payments') FROM erasure") == "13"
 
 
 @pytest.mark.parametrize("how", ["decline", "withdraw", "lapse"])
