@@ -123,7 +123,7 @@ async def test_what_was_not_paid_stands_beside_what_was_taken(
         (await operator.get()).text.partition('aria-labelledby="taken"')[2].partition("</section>")[0], re.DOTALL,
     )  # fmt: skip
     await admin.execute("DELETE FROM takings")
-    assert cells == [("KES", "0 paid, 1 not", "0%"), ("NGN", "1 paid, 2 not", "33%")]
+    assert cells == [("KES", "0 paid, 1 not", "0.0%"), ("NGN", "1 paid, 2 not", "33.3%")]
 
 
 async def test_what_a_merchant_with_a_clock_ahead_was_told_is_not_of_the_future(
