@@ -11,7 +11,7 @@ from conftest import MakeCheckout, check_books
 from console.people import SignedInStaff
 from console.test_staff_approvals import decide, open_approval
 from retention.test_erase import EMAIL, PHONE, Story, story, traces  # noqa: F401
-from tidegate.retention import erase_store, erasure
+from tidegate.retention import erase_store, erasure, erasure_store
 from tidegate.runtime import Runtime
 
 AT = "/erasures"
@@ -91,6 +91,24 @@ async def test_a_worker_that_is_killed_amid_it_is_followed_by_another(
     assert await work(runtime) == 1
     assert await traces(admin) == {}
     assert await admin.fetchval("SELECT (erased ->> 'inflows') || (erased ->> 'payments') FROM erasure") == "13"
+
+
+async def test_one_that_fails_holds_up_no_other(
+    operator: SignedInStaff, runtime: Runtime, admin: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await proposed(operator)
+    await ask(operator, emails="other@example.com")
+
+    async def failing(*_: Any, **_more: Any) -> Any:
+        raise ValueError("a row that cannot be read")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(erasure_store, "note_found", failing)
+        with pytest.raises(ValueError, match="cannot be read"):
+            await work(runtime)
+    assert await work(runtime) == 1
+    found = "SELECT emails[1] FROM erasure WHERE found IS NOT NULL"
+    assert await admin.fetchval(found) == "other@example.com"
 
 
 @pytest.mark.parametrize("how", ["decline", "withdraw", "lapse"])
