@@ -90,7 +90,7 @@ ENCRYPTION_KEY = b"only for tests, and for no other"
 TABLES = (
     "retention", "takings", "takings_watermark", "saved_view", "case_link", "approval", "refund_limit", "invitation",
     "membership", "comparison", "staff", "one_time_link", "member_session", "known_device", "recovery_code", "passkey",
-    "used_challenge", "sign_in_try", "person", "mail_attachment", "mail",
+    "used_challenge", "sign_in_try", "person", "erasure", "mail_attachment", "mail",
     "leased_work", "paystack_attempt", "paystack_payout", "pawapay_deposit", "pawapay_payout", "dispute",
     "bank_payout", "bank_export", "bank_attempt", "bank_number", "bank_entry", "bank_statement",
     "bank_file_part", "bank_file",

@@ -33,6 +33,7 @@ from tidegate.rail.deps import PaymentDeps
 from tidegate.refund import reversal as checkout_reversal
 from tidegate.refund import send as refund
 from tidegate.retention import commands as retention
+from tidegate.retention import erasure
 from tidegate.sandbox import notifier, trade
 from tidegate.settings import Settings
 from tidegate.staff_approval import commands as staff_approvals
@@ -127,6 +128,7 @@ LOOPS = (
 # Beside the others in a running worker; costly, so not part of each round of all.
 OPERATOR_LOOPS = (
     Loop(proof.JOB, _prove_books, every_s=60.0),
+    Loop("erase_payers", erasure.work_due, every_s=5.0),
     Loop("end_void_proposals", _end_void_proposals, every_s=60.0),
 )
 

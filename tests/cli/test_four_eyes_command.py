@@ -90,6 +90,29 @@ async def test_a_command_is_proposed_by_one_and_approved_by_another(
     assert len({one["actor"] for one in actors}) == 2
 
 
+async def test_a_payer_is_erased_by_two(operator: Operator, business_id: str, row: asyncpg.Connection) -> None:
+    who = ("erase", "--email", "zebedee@quuxwald.example", "--business", business_id)
+    assert (await operator.json(*who))["erased"] is False
+    by = ("--yes", "--by", OPERATING)
+    assert "know why" in await operator.refused(*who, *by)
+    assert "As auditor" in await operator.refused(*who, "--yes", "--why", "a letter", "--by", AUDITING)
+    assert "proposed as" in await operator.said(*who, *by, "--why", "a letter", typed=PASSWORD)
+    [waiting] = await operator.json("approval", "list")
+    assert (waiting["command"], {fact["label"]: fact["value"] for fact in waiting["facts"]}) == (
+        "payer.erase",
+        {
+            "E-mail": "zebedee@quuxwald.example",
+            "Of": "Shop",
+            "Erases": "being counted; look again in a minute, while a worker runs",
+        },
+    )
+    approve = ("approval", "approve", str(waiting["number"]), "--by", APPROVING)
+    assert "still being counted" in await operator.refused(*approve, typed=PASSWORD)
+    await row.execute("""UPDATE erasure SET found = '{"rows": {"payments": 2}, "left": {}}'""")
+    assert "approved and done" in await operator.said(*approve, typed=PASSWORD)
+    assert await row.fetchval("SELECT approved_by LIKE 'staff/%' AND ended_at IS NULL FROM erasure")
+
+
 async def test_what_cannot_be_approved_is_not_proposed(
     operator: Operator, business_id: str, row: asyncpg.Connection
 ) -> None:

@@ -10,12 +10,14 @@ from typing import NamedTuple
 import click
 
 from console.test_staff_roles import table_of
-from tidegate import console
+from tidegate import console, dashboard
 from tidegate.cli import main
 from tidegate.runtime import Runtime
 from tidegate.staff_approval.table import STAFF_COMMANDS
 
 TEMPLATES = Path(console.__file__).parent / "templates"
+# Of forms that both doors have.
+SHARED_FIELDS = (Path(dashboard.__file__).parent / "templates" / "key_fields.html",)
 
 
 class Action(NamedTuple):
@@ -53,12 +55,15 @@ ACTIONS = (
     Action("merchant.settings", "proposeSettings", "merchant set"),
     Action("merchant.settings", "proposeOnMerchant", "merchant set"),
     Action("merchant.price", "proposeOnMerchant", "merchant fee"),
+    Action("merchant.key", "proposeKey", "merchant keys create"),
+    Action("merchant.roll", "proposeRoll", "merchant keys roll"),
     Action("merchant.owner", "proposeOwner", "dashboard invite"),
     Action("person.reset", "proposeReset", "dashboard reset-factors"),
     Action("webhook.add", "proposeEndpoint", "webhook add"),
     Action("webhook.change", "proposeEndpoint", "webhook set"),
     Action("webhook.commands.change", "stopEndpoint", "webhook set"),
     Action("webhook.commands.resend", "resendForMerchant", "events resend"),
+    Action("payer.erase", "proposeErasure", "erase"),
     Action("staff.add", "proposeOnStaff", "staff add"),
     Action("staff.remove", "proposeOnStaff", "staff remove"),
     Action("staff_approval.commands.approve", "approveProposal", "approval approve"),
@@ -104,24 +109,23 @@ ONLY_BY_COMMAND = {
     },
     # One person's browser must not be able to credit money, and a file for the bank is in the bank's folder alone.
     "a bank's files come and go by its own folder on the machine": {"bank import", "bank payout export"},
-    "cannot be undone, and shows first what it would do": {"erase"},
     "the merchant does it in its dashboard": {
-        "merchant keys create", "merchant keys roll", "link create", "link end", "events replay",
+        "link create", "link end", "events replay",
         "webhook remove", "webhook rotate", "webhook test",
     },
 }  # fmt: skip
 # Options of commands on the table, by the field of the console's form that says the same.
 FIELD_OF = {
-    "--account": "account", "--amount": "amount", "--as": "sent_as", "--bank": "bank", "--business": "business",
-    "--cap-minor": "cap",
-    "--checkout-origin": "origins", "--email": "email", "--expires-at": "expires_at", "--explain": "note",
-    "--fixed-minor": "fixed", "--from": "from", "--inflow-name-policy": "names", "--name": "name", "--note": "why",
-    "--on-refund": "on_refund", "--outcome": "outcome", "--payment": "payment", "--percent": "percent",
-    "--quoted-at": "quoted_at", "--rail": "rail", "--rate": "rate", "--rate-burst": "burst",
-    "--rate-per-second": "rate", "--reason": "reason", "--redirect-host": "hosts", "--role": "role",
-    "--slack": "slack", "--source": "source", "--spread-percent": "spread", "--status": "what", "--to": "to",
-    "--url": "url", "--variance-policy": "variance", "--variance-tolerance-minor": "tolerance",
-    "--vat-percent": "vat", "--webhook-url": "url", "--why": "why",
+    "--account": "account", "--address": "addresses", "--amount": "amount", "--as": "sent_as", "--bank": "bank",
+    "--business": "business", "--cap-minor": "cap", "--checkout-origin": "origins", "--email": "emails",
+    "--expires-at": "expires_at", "--explain": "note", "--fixed-minor": "fixed", "--from": "from",
+    "--inflow-name-policy": "names", "--key": "key", "--name": "name", "--note": "why", "--on-refund": "on_refund",
+    "--outcome": "outcome", "--overlap-hours": "overlap", "--payment": "payment", "--percent": "percent",
+    "--phone": "phones", "--quoted-at": "quoted_at", "--rail": "rail", "--rate": "rate", "--rate-burst": "burst",
+    "--rate-per-second": "rate", "--reason": "reason", "--redirect-host": "hosts", "--refund-max": "limit",
+    "--role": "role", "--scope": "scope", "--slack": "slack", "--source": "source", "--spread-percent": "spread",
+    "--status": "what", "--to": "to", "--until": "days", "--url": "url", "--variance-policy": "variance",
+    "--variance-tolerance-minor": "tolerance", "--vat-percent": "vat", "--webhook-url": "url", "--why": "why",
 }  # fmt: skip
 ONLY_OPTIONS = {
     "how the command answers, and who types it": {"--json", "--yes", "--by", "--show", "--help"},
@@ -137,8 +141,7 @@ ONLY_OPTIONS = {
 
 
 def test_every_staff_command_is_on_both_sides_or_says_why_not() -> None:
-    # A key is shown to the one who makes it.
-    assert STAFF_COMMANDS.keys() - {one.command for one in ACTIONS} == {"merchant.key", "merchant.roll"}
+    assert STAFF_COMMANDS.keys() - {one.command for one in ACTIONS} == set()
 
 
 async def test_every_form_of_the_console_is_a_command(runtime: Runtime) -> None:
@@ -153,8 +156,8 @@ def test_every_command_that_changes_something_is_a_form_of_the_console() -> None
 
 
 def test_every_option_of_such_a_command_is_a_field_of_the_console_or_says_why_not() -> None:
-    templates = "".join(file.read_text() for file in TEMPLATES.glob("*.html"))
-    shown = set(re.findall(r'name="([a-z_]+)"|parts\.field\("([a-z_]+)"', templates))
+    templates = "".join(file.read_text() for file in (*TEMPLATES.glob("*.html"), *SHARED_FIELDS))
+    shown = set(re.findall(r'name="([a-z_]+)["-]|parts\.field\("([a-z_]+)["-]', templates))
     fields = {name for pair in shown for name in pair if name} | {"why"}
     assert {option: field for option, field in FIELD_OF.items() if field not in fields} == {}
     options = {option for one in ACTIONS for option in options_of(one.words)}

@@ -20,6 +20,7 @@ from checkout.paying import WITHOUT_MONEY, card
 from conftest import MakeCheckout
 from console.people import SignedInStaff, let_refunds_wait
 from console.test_staff_approvals import decide, held, open_approval, proposed, rail_resumed
+from console.test_staff_roles import table_of
 from dashboard.people import People
 from dashboard.test_browser import VIEWS, look_at
 from dispute.test_disputes import DUE_AT
@@ -36,7 +37,8 @@ from tidegate.webhook.model import EVENTS
 PAGES = (
     "", "/find?q=x", "/find?q=order", "/payments/{business}/{payment}", "/refunds/{business}/{payment}",
     "/taken/NGN", "/alarms", "/alarms/{alarm}",
-    "/merchants", "/merchants/{business}", "/approvals", "/accounts", "/accounts/{account}", "/held",
+    "/merchants", "/merchants/{business}", "/merchants/{business}/keys", "/approvals", "/accounts",
+    "/accounts/{account}", "/held",
     "/held?status=returned", "/held/{held}", "/held/{returned}", "/refunds/{business}/{inflow}",
     "/suspense", "/suspense/{receipt}", "/suspense/{closed}", "/quarantine?subject={quarantined}",
     "/stuck", "/stuck/refund/{business}/{refund}",
@@ -45,11 +47,12 @@ PAGES = (
     "/rails", "/rates", "/rates?base=EUR&quote=NGN", "/books",
     "/books/EUR/suspense", "/books/USD/conversion", "/accounts/{opened}",
     "/webhooks", "/webhooks/{business}/{endpoint}", "/webhooks/{business}/deliveries/{delivery}",
-    "/jobs", "/audit", "/staff", "/sandbox/people", "/sign-in",
+    "/jobs", "/audit", "/erasures", "/staff", "/sandbox/people", "/sign-in",
 )  # fmt: skip
 
 # A bank's own.
 LONG_ID = "FT2611150001700000000042-SETTLEMENT-OF-THE-DAY-BEFORE"
+UNFOLDED = ("/stuck", "/disputes", "/suspense", "/audit", "/merchants/{business}")
 # They have other buttons there.
 OF_APPROVER = ("/approvals", "/held/{proposed}", "/merchants/{business}")
 
@@ -135,7 +138,10 @@ TOLD = """
             'Unavailable: the database does not answer; it is tried again', now());
     INSERT INTO break_note (business_id, rail, kind, transaction_id, sides, note, noted_by, noted_at)
     VALUES ('000000000000000000000000', 'sandbox', 'amount', 'FT26111500017',
-            'rail: in NGN 99.99, books: in NGN 100.00 done', 'The rail rounds.', 'operator', now())
+            'rail: in NGN 99.99, books: in NGN 100.00 done', 'The rail rounds.', 'operator', now());
+    INSERT INTO erasure (id, asked_at, found, approved_by, erased, ended_at)
+    VALUES ('erasure_0123456789abcdef', now(), '{"rows": {"payments": 3}, "left": {"open": 1}}', 'operator',
+            '{"payments": 3, "answers": 12}', now())
 """
 ASKED = """
     INSERT INTO account_question
@@ -259,7 +265,7 @@ async def test_every_page_on_a_dark_phone_and_on_a_desk(
     problems += await look_at(page, "/console/reconcile", "console-reconcile", (*VIEWS, (1024, "light")))
     for below in PAGES:
         name = re.sub(r"[^a-z]+", "-", below).strip("-") or "overview"
-        unfolds = below in ("/stuck", "/disputes", "/suspense", "/audit", "/merchants/{business}")
+        unfolds = below in UNFOLDED
         problems += await look_at(
             page, f"/console{below.format(**names)}", f"console-{name}", VIEWS[:4], unfolds=unfolds
         )
@@ -268,6 +274,13 @@ async def test_every_page_on_a_dark_phone_and_on_a_desk(
         name = re.sub(r"[^a-z]+", "-", below).strip("-")
         problems += await look_at(page, f"/console{below.format(**names)}", f"console-approver-{name}", VIEWS[:4])
     assert problems == []
+
+
+def test_no_page_is_left_out(runtime: Runtime) -> None:
+    """Reconciling is looked at in a width of its own; the search for what is refunded leads to other pages."""
+    seen = [one.partition("?")[0] for one in (*PAGES, "/reconcile", "/refunds/{business}")]
+    pages = {row.path: re.sub(r"\{\w+\}", "[^/]+", row.path) for row in table_of(runtime) if row.method == "GET"}
+    assert {path for path, pattern in pages.items() if not any(re.fullmatch(pattern, one) for one in seen)} == set()
 
 
 # Names of fields, values and actions, as programs write them: refund_converted, firstName, business.changed.

@@ -468,8 +468,8 @@ async def test_what_is_done_without_a_second_person_is_in_the_audit_trail(
     given = {"name": "Bread & Butter", "email": "bread@shop.example"}
     assert (await operator.send("/merchants", at="/merchants", **given)).status_code == 303
     assert (await operator.send("/books/export", at="/books")).status_code == 200
-    at, key = f"/merchants/{shop.business_id}", await admin.fetchval("SELECT id FROM credential WHERE kind = 'secret'")
-    revoke = f"{at}/keys/revoke"
+    at = f"/merchants/{shop.business_id}/keys"
+    key, revoke = await admin.fetchval("SELECT id FROM credential WHERE kind = 'secret'"), f"{at}/revoke"
     assert (await operator.send(revoke, at=at, key=str(key))).status_code == 422
     assert (await operator.send(revoke, at=at, key=str(key), reason="it was on a forum")).status_code == 303
     page = (await operator.get("/audit")).text

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from build import Shop
-from conftest import MakeShop
+from conftest import MakeCheckout, MakeShop
 from console.people import SignedInStaff, StaffPeople
 from console.test_reconciling import Reconciling
 from console.test_staff_approvals import rail_resumed
@@ -76,7 +76,7 @@ def rails_of(page: str) -> str:
 async def test_whoever_compared_a_statement_last_is_on_the_overview(
     operator: SignedInStaff, approver: SignedInStaff, staff: StaffPeople
 ) -> None:
-    assert "not yet in the console" in (await approver.get()).text
+    assert "Last reconciled</dt><dd>not yet" in (await approver.get()).text
     day = "2026-11-10"
     await Reconciling(operator).upload(f"FT1,in,9,EUR,{day}", f"FT2,in,9,EUR,{day}", rail="sandbox")
     auditor = await staff.person(StaffRole.AUDITOR)
@@ -101,6 +101,38 @@ async def test_what_was_taken_opens_the_merchants_that_took_it(
     assert re.search(r"All others</th><td class=\"num\">₦700\.00", (await operator.get("/taken/NGN")).text)
     await operator.get("/taken/XXX", status=404)
     await admin.execute("DELETE FROM takings")
+
+
+async def test_what_was_not_paid_stands_beside_what_was_taken(
+    operator: SignedInStaff, new_checkout: MakeCheckout, admin: Any
+) -> None:
+    """Of payments that were made in the last 24 hours; also of a currency that took nothing."""
+    first = await new_checkout()
+    for currency, hours in (("NGN", 1), ("NGN", 1), ("KES", 2), ("NGN", 30)):
+        made = await new_checkout(first.shop, currency=currency)
+        await admin.execute(
+            """
+            UPDATE payment SET status = 'expired', created_at = created_at - make_interval(hours => $2)
+             WHERE pay_code = $1
+            """,
+            made.pay_code, hours,
+        )  # fmt: skip
+    await put_takings(admin, first.shop, 900_00, 2)
+    cells = re.findall(
+        r'<tr><th scope="row">(\w+)<span class="sub">(.*?)</span>.*?<td class="num">([^<]*)</td><td class="num rest">',
+        (await operator.get()).text.partition('aria-labelledby="taken"')[2].partition("</section>")[0], re.DOTALL,
+    )  # fmt: skip
+    await admin.execute("DELETE FROM takings")
+    assert cells == [("KES", "0 paid, 1 not", "0.0%"), ("NGN", "1 paid, 2 not", "33.3%")]
+
+
+async def test_what_a_merchant_with_a_clock_ahead_was_told_is_not_of_the_future(
+    operator: SignedInStaff, inflows: Inflows
+) -> None:
+    await inflows.let_pass("720h")
+    await inflows.notified(credit(await inflows.number()))
+    assert "by a merchant’s clock that is ahead" in rails_of((await operator.get()).text)
+    assert "by a merchant’s clock that is ahead" in (await operator.get("/rails")).text
 
 
 async def put_takings(admin: Any, shop: Shop, minor: int, hours: int) -> None:

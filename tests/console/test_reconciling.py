@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from cli.operating import Operator
 from console.people import SignedInStaff, StaffPeople
 from inflow import Inflows, credit
 from tidegate.reconcile import kept_comparison
@@ -50,6 +52,23 @@ async def _line(inflows: Inflows) -> tuple[str, str]:
     await inflows.notified(sent)
     day = f"{inflows.now:%Y-%m-%d}"
     return f"{sent['transactionId']},in,50.00,EUR,{day}", day
+
+
+async def test_what_the_command_line_compared_is_kept_and_explained_as_that_of_the_page(
+    *, reconciling: Reconciling, inflows: Inflows, approver: SignedInStaff, database_url: str, tmp_path: Path
+) -> None:
+    line, day = await _line(inflows)
+    file = tmp_path / "s.csv"
+    file.write_text("\n".join([HEAD, line, f"FT1,in,9,EUR,{day}"]))
+    code, _ = await Operator(database_url, tmp_path).run("reconcile", str(file), "--rail", "sandbox")
+    assert code == 1
+    assert "2 lines, 1 break, on the command line" in (await approver.get()).text
+    page = (await reconciling.by.get("/reconcile")).text
+    assert ("Compared on the command line at" in page, "1 of 2 lines agree" in page) == (True, True)
+    assert "0 breaks, 1 explained" in (await reconciling.explain(page, 0)).text
+    # One's own that is newer comes before it.
+    page = (await reconciling.upload(line)).text
+    assert ("Compared at" in page, "1 of 1 lines agree" in page) == (True, True)
 
 
 async def test_each_copy_of_a_line_is_explained_for_itself(reconciling: Reconciling, inflows: Inflows) -> None:

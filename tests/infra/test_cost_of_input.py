@@ -133,6 +133,8 @@ CONSOLE_FORMS = {
     "/merchants/{business}/endpoints/stop": ("endpoint",),
     "/merchants/{business}/owner": ("email",),
     "/merchants/{business}/reset": ("email",),
+    "/merchants/{business}/keys": ("name", "addresses", "limit-NGN", "why"),
+    "/merchants/{business}/keys/roll": ("key", "overlap", "why"),
     "/merchants/{business}/keys/revoke": ("key",),
     "/refunds/{business}/{reference}": ("reason", "amount"),
     "/staff": ("email", "name", "why"),
@@ -158,6 +160,7 @@ CONSOLE_FORMS = {
     "/jobs/retry": ("kind", "id"),
     "/jobs/run": ("job",),
     "/webhooks/{business}/deliveries/{delivery}/resend": ("unknown",),
+    "/erasures": ("emails", "phones", "business", "why"),
     "/audit/verify": ("unknown",),
     "/audit/export": ("unknown",),
 }

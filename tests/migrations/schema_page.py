@@ -55,7 +55,7 @@ CONCEPTS = {
         "bank_file", "bank_file_part", "bank_statement", "bank_entry", "bank_attempt", "bank_number", "bank_export",
         "bank_payout",
     ),
-    "Retention": ("retention",),
+    "Retention": ("retention", "erasure"),
     "Sandbox": ("sandbox_attempt", "sandbox_account", "sandbox_payout", "sandbox_notification", "sandbox_trade"),
 }  # fmt: skip
 

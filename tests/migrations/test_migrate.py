@@ -29,6 +29,7 @@ GLOBAL_TABLES = {
     "exchange_rate",
     "credit_reversal",
     "retention",
+    "erasure",
     "person",
     "recovery_code",
     "passkey",

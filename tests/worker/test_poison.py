@@ -125,6 +125,8 @@ def test_every_loop_of_the_worker_is_poisoned_or_has_no_rows_of_its_own() -> Non
         "watch_alarms",
         "end_void_proposals",
     }
+    # One that fails is left for a while, see tests/console/test_erasures.py.
+    without_rows |= {"erase_payers"}
     # Files: a broken one is put aside, see tests/bank/test_import.py.
     without_rows |= {"import_bank_files"} | {f"remove_{kind.name}" for kind in (*KINDS, *LIVE_KINDS, *SANDBOX_KINDS)}
     assert set(LOOPS) == {poison.kind for poison in POISONS} | without_rows

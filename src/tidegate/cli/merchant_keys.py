@@ -23,7 +23,7 @@ from tidegate.merchant import commands
 from tidegate.merchant.key_terms import KeyRequest, terms_of
 from tidegate.merchant.model import ROLL_OVERLAP, ApiKey, KeyKind, KeyScope, print_of
 from tidegate.sandbox.seed import FILE_NAME, keep_rolled_key
-from tidegate.staff_approval.arguments import KeyArguments, RollArguments
+from tidegate.staff_approval.arguments import KeyArguments, RollArguments, subject_of_roll
 
 _KEEP_SAFE = "Keep the secret key safe: it is not stored and cannot be shown again."
 
@@ -147,9 +147,8 @@ def roll(
     settings = settings_module.from_environment()
     secret = new_secret_key(settings.mode)
     wanted = RollArguments(secret=print_of(secret), overlap_s=round(overlap_hours * 3600), key_id=key_id)
-    subject = "main" if key_id is None else f"key/{key_id}"
     act_or_propose(
-        known("merchant.roll", business_id, subject, why=why, arguments=wanted), by=by, as_json=as_json,
+        known("merchant.roll", business_id, subject_of_roll(key_id), why=why, arguments=wanted), by=by, as_json=as_json,
         shown={"secretKey": secret},
     )  # fmt: skip
     if key_id is None:

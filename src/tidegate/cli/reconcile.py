@@ -27,7 +27,7 @@ from tidegate.infra.db import Database
 from tidegate.infra.http.query import YEAR_MAX, YEAR_MIN
 from tidegate.rail import registry
 from tidegate.rail.interface import RailBusy, RailRefused, RailTimeout
-from tidegate.reconcile import commands, explanation, rail_list, report, statement
+from tidegate.reconcile import commands, explanation, kept_comparison, rail_list, report, statement
 from tidegate.reconcile.model import Discrepancy, DiscrepancyKind, Movement, RailLine, ReconcilePeriod
 from tidegate.reconcile.report import Report
 from tidegate.sandbox.wire import Duration
@@ -167,9 +167,10 @@ def _compare_list(settings: Settings, name: str, first: date | None, last: date 
                 lines = await rail_list.fetch(rails[name], period)
             except (RailTimeout, RailBusy, RailRefused) as error:
                 raise Unavailable(f"the list of {name} could not be fetched: {error}") from error
-        return await commands.reconcile(
+        made = await commands.reconcile(
             db, lines, rail=name, period=period, is_configured=True, left_out=rail_list.kinds_left_out(rails[name])
         )
+        return await _kept(db, made)
 
     return run_on_database(settings, run)
 
@@ -213,9 +214,16 @@ async def _reconcile(
     # The size of the books is not known in advance; most of it is what the statement lists.
     task = progress.add_task("Comparing with our books", total=len(lines))
     step = _Step(progress, task, _STEP_MOVEMENTS)
-    return await commands.reconcile(
+    made = await commands.reconcile(
         db, lines, rail=rail, period=period, is_configured=is_configured, on_movement=step.add
     )
+    return await _kept(db, made)
+
+
+async def _kept(db: Database, made: Report) -> Report:
+    """As one of the console's: its Overview shows it, and its differences can be explained there."""
+    await kept_comparison.keep(db, OPERATOR, made, now=SystemClock().now())
+    return made
 
 
 class _Step:

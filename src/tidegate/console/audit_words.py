@@ -31,6 +31,7 @@ _COMMANDS = {
     "bank.record": "to record an entry of a bank's file",
     "bank.settle": "to settle an entry of a bank's file",
     "bank.take_back": "to take back the credit of an entry of a bank's file",
+    "payer.erase": "to erase a payer's personal data,",
     "person.reset": "to remove the second factors of",
     "quarantine.close": "to close a notification in quarantine",
     "rail.resume": "to let the rail be used again",

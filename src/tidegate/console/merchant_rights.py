@@ -1,16 +1,14 @@
-"""What else is decided about a merchant: its settings, its owners, a person's lost factors, a key that leaked."""
+"""What else is decided about a merchant: its settings, its owners, a person's lost factors."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidegate.console.accounts import reason_in
 from tidegate.console.merchants import MerchantPages, limits_in
 from tidegate.console.proposing import propose
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Problem
 from tidegate.core.ids import Mode
-from tidegate.dashboard.paging import number_in
 from tidegate.embed.frame import parse_origin
 from tidegate.infra.page.response import Html
 from tidegate.member.model import email_in
@@ -68,35 +66,12 @@ class MerchantRightPages:
         except (Invalid, ChangedElsewhere, Conflict) as wrong:
             return await self.merchants.page(visitor, business_id, wrong)
 
-    async def revoke_key(self, visitor: ConsoleVisitor) -> Html:
-        """Stops what the key does, so one person does it."""
-        business_id, number = visitor.request.path["business"], number_in(visitor.form.get("key", ""))
-        if number is None:
-            raise NotFound("this merchant has no such key")
-        try:
-            why = reason_in(visitor)
-        except Invalid as wrong:
-            return await self.merchants.page(visitor, business_id, wrong)
-        await commands.revoke_key(self.shell.db, business_id, number, by=visitor.by, now=visitor.now, why=why)
-        return self.shell.to(f"/merchants/{business_id}?said=done")
-
-    async def confirms_revocation(self, visitor: ConsoleVisitor) -> str:
-        return f"Revoke a key of {await self.merchants.name_of(visitor)}"
-
     def routes(self) -> list[ConsoleRoute]:
         at = "/merchants/{business}"
         return [
             ConsoleRoute("POST", f"{at}/settings", "proposeSettings", StaffPermission.PROPOSE, self.change),
             ConsoleRoute("POST", f"{at}/owner", "proposeOwner", StaffPermission.PROPOSE, self.invite),
             ConsoleRoute("POST", f"{at}/reset", "proposeReset", StaffPermission.PROPOSE, self.reset),
-            ConsoleRoute(
-                "POST",
-                f"{at}/keys/revoke",
-                "revokeMerchantKey",
-                StaffPermission.SUSPEND,
-                self.revoke_key,
-                confirms=self.confirms_revocation,
-            ),
         ]
 
 

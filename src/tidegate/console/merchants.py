@@ -25,7 +25,7 @@ from tidegate.member.model import email_in
 from tidegate.member.view_as import view_link
 from tidegate.merchant import card_pause, card_pause_store, commands
 from tidegate.merchant.field import EmailAddress, PersonName
-from tidegate.merchant.model import Business, KeyKind
+from tidegate.merchant.model import Business
 from tidegate.staff.permission import StaffPermission
 from tidegate.staff_approval import commands as staff_approvals
 from tidegate.staff_approval.arguments import PriceArguments, SettingArguments, percent_of
@@ -108,10 +108,9 @@ class MerchantPages:
                 (one, await staff_approvals.version_of(tx, "webhook.change", business_id, one.id))
                 for one in await webhook_store.list_all(tx, business_id)
             ]
-        keys = [one for one in await commands.keys_of(self.shell.db, business_id) if one.is_valid_at(visitor.now)]
         return self.shell.page(
             visitor, "merchant.html", title=business.name, section="Merchants", business=business, version=version,
-            proposed=proposed, wallets=wallets, paused=paused, keys=[key for key in keys if key.kind is KeyKind.SECRET],
+            proposed=proposed, wallets=wallets, paused=paused,
             prices=prices_of(business), wrong=wrong, view=view, endpoints=endpoints, team=team,
             status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409,
             currencies=sorted({currency.value for currency, _ in DEFAULT_FEE_RULES}),

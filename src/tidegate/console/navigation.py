@@ -39,6 +39,7 @@ def console_items(queues: QueueCounts) -> list[list[ConsoleItem]]:
             ConsoleItem("Webhook health", "/webhooks"),
             ConsoleItem("Jobs", "/jobs", queues.parked, is_urgent=True),
             ConsoleItem("Audit", "/audit"),
+            ConsoleItem("Erasures", "/erasures"),
             ConsoleItem("Staff", "/staff"),
         ],
     ]

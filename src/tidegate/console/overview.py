@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from tidegate.alarm import health_store
 from tidegate.alarm import store as alarm_store
@@ -55,12 +57,14 @@ class Overview:
             oldest = await queue_store.list_oldest(tx)
             money = await queue_store.list_waiting_money(tx)
             reconciled = await kept_comparison.find_newest(tx)
+            unpaid = await work_store.count_unpaid(tx, since=visitor.now - HOUR * HOURS)
             hours = await work_store.list_hours(tx, since=visitor.now - timedelta(hours=HOURS), hours=HOURS)
         starts, sentence = [visitor.now - HOUR * (HOURS - at) for at in range(HOURS)], hours_words(hours)
         queues = [item for group in console_items(visitor.queues)[:2] for item in group if item.below]
         return self.shell.page(
             visitor, "overview.html", title="Overview", section="Overview",
-            alarms=alarms, paused=paused, names=names, taken=[taken_words(one) for one in taken],
+            alarms=alarms, paused=paused, names=names,
+            taken=[taken_words(one, unpaid.get(one.currency, 0)) for one in with_unpaid(taken, unpaid)],
             proof=proofs[0] if proofs else None, sentence_of=sentence_of,
             rails=rail_lines(
                 self.deps.rails, rails, heard, {one.rail for one in paused}, since=visitor.now - HOUR
@@ -151,10 +155,29 @@ def hours_words(payments: list[int]) -> str:
     return f"{many(sum(payments), 'payment')} in 24 hours, at most {max(payments):,} in one"
 
 
-def taken_words(one: CurrencyTaken) -> tuple[str, Money, int, str, list[tuple[int, int, int]]]:
-    """Currency, today, payments, against a week ago, and bars of at most their height."""
+class TakenRow(NamedTuple):
+    currency: str
+    today: Money
+    paid: int
+    # Of payments that were made today: ended without money.
+    unpaid: int
+    success: str
+    # Against the same day a week ago.
+    change: str
+    bars: list[tuple[int, int, int]]
+
+
+def with_unpaid(taken: Sequence[CurrencyTaken], unpaid: Mapping[Currency, int]) -> list[CurrencyTaken]:
+    """Also where nothing was taken at all."""
+    others = unpaid.keys() - {one.currency for one in taken}
+    return sorted([*taken, *(CurrencyTaken(one, [0] * DAYS, 0) for one in others)], key=lambda one: one.currency.value)
+
+
+def taken_words(one: CurrencyTaken, unpaid: int) -> TakenRow:
+    """With bars of at most their height."""
     today, week_ago, most = one.days[-1], one.days[-8], max(*one.days, 1)
     change = f"{round((today - week_ago) * 100 / week_ago):+d}%" if week_ago else NOTHING
     heights = [minor * BAR_HEIGHT // most for minor in one.days]
     bars = [(at * BAR_STEP, BAR_HEIGHT - height, height) for at, height in enumerate(heights)]
-    return one.currency.value, Money(today, one.currency), one.payments, change, bars
+    success = percent(one.payments, one.payments + unpaid)
+    return TakenRow(one.currency.value, Money(today, one.currency), one.payments, unpaid, success, change, bars)

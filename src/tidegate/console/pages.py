@@ -14,9 +14,11 @@ from tidegate.console.delivery_pages import MerchantDeliveryPages
 from tidegate.console.dispute_pages import DisputePages
 from tidegate.console.document_pages import DocumentPages
 from tidegate.console.endpoint_pages import EndpointPages
+from tidegate.console.erasure_pages import ErasurePages
 from tidegate.console.find import ConsoleSearch
 from tidegate.console.held import HeldPages
 from tidegate.console.job_pages import JobPages
+from tidegate.console.key_pages import MerchantKeyPages
 from tidegate.console.merchant_rights import MerchantRightPages
 from tidegate.console.merchants import MerchantPages
 from tidegate.console.overview import Overview
@@ -72,6 +74,7 @@ class Console:
             *ConsoleSearch(self.shell, payment_deps).routes(),
             *merchants.routes(),
             *MerchantRightPages(self.shell, merchants).routes(),
+            *MerchantKeyPages(self.shell).routes(),
             *EndpointPages(self.shell, merchants, deps).routes(),
             *ApprovalPages(self.shell).routes(),
             *accounts.routes(),
@@ -90,6 +93,7 @@ class Console:
             *BookPages(self.shell, settings).routes(),
             *JobPages(self.shell).routes(),
             *MerchantDeliveryPages(self.shell).routes(),
+            *ErasurePages(self.shell).routes(),
             *StaffPages(self.shell).routes(),
         ]
         if settings.mode is Mode.SANDBOX:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from tidegate.approval import store as approval_store
-from tidegate.approval.model import ApprovalRequest
+from tidegate.approval.model import ApprovalRequest, Proposal
 from tidegate.console.shell import ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import Malformed
 from tidegate.core.money import Money
@@ -30,19 +30,24 @@ async def propose(
 ) -> Html:  # fmt: skip
     """The form has why, its key, and the version that was looked at where there was one. Refused when the approval
     would be refused too."""
-    if version is None:
-        version = version_in(visitor, "version")
-    wanted = staff_approvals.proposal_of(
-        command, business_id, subject, version, why=visitor.form.get("why", ""),
-        asked_by=visitor.staff.member.id, arguments=arguments,
-    )  # fmt: skip
-    proposal = await staff_approvals.checked(shell.approvals, wanted)
+    proposal = await proposal_in(shell, visitor, command, business_id, subject, arguments=arguments, version=version)
 
     async def act(tx: Tx) -> str:
         await staff_approvals.propose(tx, proposal, by=visitor.by, now=visitor.now)
         return then
 
     return await shell.once(visitor, act)
+
+
+async def proposal_in(
+    shell: ConsoleShell, visitor: ConsoleVisitor, command: str, business_id: str, subject: str, *,
+    arguments: msgspec.Struct, version: int | None = None,
+) -> Proposal:  # fmt: skip
+    wanted = staff_approvals.proposal_of(
+        command, business_id, subject, version_in(visitor, "version") if version is None else version,
+        why=visitor.form.get("why", ""), asked_by=visitor.staff.member.id, arguments=arguments,
+    )  # fmt: skip
+    return await staff_approvals.checked(shell.approvals, wanted)
 
 
 def version_in(visitor: ConsoleVisitor, field: str) -> int:

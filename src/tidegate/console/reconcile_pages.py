@@ -43,7 +43,7 @@ class ReconcilePages:
 
     async def _page(self, visitor: ConsoleVisitor, wrong: Refusal | None = None) -> Html:
         async with self.shell.db.connection() as tx:
-            made = await kept_comparison.find(tx, visitor.staff.member.id, now=visitor.now)
+            made = await kept_comparison.find(tx, visitor.by, now=visitor.now)
             notes = await explanation_store.list_newest(tx, limit=NOTES_SHOWN)
             staff = await staff_store.list_names(tx)
             shown = made.findings if made else []
@@ -53,7 +53,7 @@ class ReconcilePages:
             visitor, "reconcile.html", title="Reconcile", section="Reconcile", rails=list(self.deps.rails),
             columns=statement.COLUMNS, made=made, findings=shown, groups=groups_of(shown), wrong=wrong,
             status=422 if wrong else 200, explainable=_explainable(made) if made else [], notes=notes, staff=staff,
-            names=names, slack=SLACK, sum_words=sum_words,
+            names=names, slack=SLACK, sum_words=sum_words, is_own=made is not None and made.made_by == visitor.by.actor,
         )  # fmt: skip
 
     async def compare(self, visitor: ConsoleVisitor) -> Html:
@@ -64,7 +64,7 @@ class ReconcilePages:
         except statement.Unreadable as unreadable:
             problems = (Problem("file", f"{problem[:1].upper()}{problem[1:]}") for problem in unreadable.problems)
             return await self._page(visitor, Invalid(*problems))
-        await kept_comparison.keep(self.shell.db, visitor.staff.member.id, made, now=visitor.now)
+        await kept_comparison.keep(self.shell.db, visitor.by, made, now=visitor.now)
         return self.shell.to("/reconcile")
 
     async def explain(self, visitor: ConsoleVisitor) -> Html:
@@ -72,7 +72,7 @@ class ReconcilePages:
         form = visitor.form
         try:
             replaced = await kept_comparison.explain(
-                self.shell.db, visitor.staff.member.id, number_in(form.get("comparison", "")),
+                self.shell.db, number_in(form.get("comparison", "")),
                 [name.removeprefix("break-") for name in form if name.startswith("break-")], form.get("note", ""),
                 by=visitor.by, now=visitor.now,
             )  # fmt: skip

@@ -158,6 +158,22 @@ async def list_taken(tx: Tx, *, since: datetime, days: int) -> list[CurrencyTake
     return [CurrencyTaken(Currency(currency), minors, counts[-1]) for currency, (minors, counts) in found.items()]
 
 
+async def count_unpaid(tx: Tx, *, since: datetime) -> dict[Currency, int]:
+    """Payments that were made since then and ended without money, of all merchants; by the time of each, where a
+    sandbox has moved it. Of each from the index of those alone."""
+    rows = await tx.fetch(
+        """
+        SELECT payment.currency, count(*) AS payments
+          FROM business
+          JOIN payment ON payment.business_id = business.id AND payment.status IN ('failed', 'expired')
+           AND payment.created_at >= time_of(business.id, $1)
+         GROUP BY payment.currency
+        """,
+        since,
+    )
+    return {Currency(row["currency"]): row["payments"] for row in rows}
+
+
 class MerchantTaken(NamedTuple):
     business_id: str
     name: str

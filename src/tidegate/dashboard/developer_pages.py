@@ -8,10 +8,9 @@ from datetime import timedelta
 
 from tidegate.audit.model import OPERATOR
 from tidegate.core.errors import AccessDenied, Conflict, Invalid, NotFound, Problem, Refusal
-from tidegate.core.money import Currency, Money
 from tidegate.dashboard import equivalent_command, key_store
 from tidegate.dashboard.audit_words import who_of
-from tidegate.dashboard.format import amount
+from tidegate.dashboard.key_form import OVERLAPS, key_request_in, limits_of, scopes_in, state_of
 from tidegate.dashboard.key_store import KeyMaker
 from tidegate.dashboard.list_filter import faults_in
 from tidegate.dashboard.paging import number_in
@@ -19,12 +18,11 @@ from tidegate.dashboard.settings_pages import REFUNDED
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.db import Tx
 from tidegate.infra.http import error_guide
-from tidegate.infra.http.form import Form
 from tidegate.infra.page.response import Html
 from tidegate.member.permission import Permission
 from tidegate.merchant import commands as merchants
 from tidegate.merchant.commands import NewKey
-from tidegate.merchant.key_terms import KeyRequest, KeyTerms, terms_of
+from tidegate.merchant.key_terms import KeyTerms, terms_of
 from tidegate.merchant.model import ApiKey, KeyScope
 from tidegate.request_log import commands as requests
 from tidegate.request_log import store as request_store
@@ -33,8 +31,6 @@ from tidegate.request_log.store import RequestFilter
 PAGE = 50
 # What to do about each error, as the documentation says it.
 REMEDIES = {name: guide.remedy for name, guide in error_guide.error_types()}
-LIMIT_DIGITS_MAX = 12
-OVERLAPS = {"0": "ends now", "1": "works 1 day more", "7": "works 7 days more"}
 
 
 @dataclass(frozen=True)
@@ -50,7 +46,10 @@ class DeveloperPages:
             makers = await key_store.list_makers(tx, visitor.business.id)
         return self.shell.page(
             visitor, "keys.html", title="API keys", section="API keys", wrong=wrong, status=422 if wrong else 200,
-            keys=[(key, _state(key, visitor), _maker(makers.get(key.id)), _limits(key)) for key in reversed(keys)],
+            keys=[
+                (key, state_of(key, visitor.now, visitor.times), _maker(makers.get(key.id)), limits_of(key))
+                for key in reversed(keys)
+            ],
             may_change={key.id: _may_change(key, visitor) for key in keys},
             scopes=list(KeyScope), secret=secret, overlaps=OVERLAPS, currencies=[one.value for one in REFUNDED],
         )  # fmt: skip
@@ -173,56 +172,11 @@ def _may_change(key: ApiKey, visitor: DashboardVisitor) -> bool:
 def key_terms_in(visitor: DashboardVisitor) -> KeyTerms:
     """Raises Invalid; AccessDenied where such a key is for others to make."""
     form = visitor.form
-    scopes = [scope.value for scope in KeyScope if form.get(f"scope-{scope.value}")]
-    if KeyScope.REFUND in scopes and not visitor.may(Permission.FULL_KEYS):
+    if KeyScope.REFUND in scopes_in(form) and not visitor.may(Permission.FULL_KEYS):
         raise AccessDenied("a key that refunds is made by an owner or admin")
-    days = form.get("days", "").strip()
-    if days and not (days.isascii() and days.isdigit() and 1 <= len(days) <= 4 and int(days) > 0):
-        raise Invalid(Problem("days", "Enter after how many days it ends, or nothing."))
-    limits = limits_in(form)
-    if limits and KeyScope.REFUND not in scopes:
-        raise Invalid(Problem(f"limit-{next(iter(limits))}", "Tick “refund” too, or leave the refund limits empty."))
-    request = KeyRequest(
-        name=form.get("name", "").strip(),
-        scopes=scopes,
-        addresses=form.get("addresses", "").replace(",", " ").split(),
-        refund_max=limits,
-        expires_at=visitor.now + timedelta(days=int(days)) if days else None,
-    )
-    return terms_of(request, now=visitor.now)
-
-
-def limits_in(form: Form) -> dict[str, int]:
-    """By currency, in major units. Raises Invalid, with every field that is wrong."""
-    found = {code: text for code in REFUNDED if (text := form.get(f"limit-{code}", "").strip())}
-    problems = [
-        Problem(f"limit-{code}", f"Enter a whole amount in {code}, such as 50000, or nothing.")
-        for code, text in found.items()
-        if not (text.isascii() and text.isdigit() and len(text) <= LIMIT_DIGITS_MAX)
-    ]
-    if problems:
-        raise Invalid(*problems)
-    return {code.value: int(text) for code, text in found.items()}
+    return terms_of(key_request_in(form, now=visitor.now), now=visitor.now)
 
 
 def _maker(maker: KeyMaker | None) -> str:
     """A key without a row came with the business."""
     return who_of(maker.actor if maker else OPERATOR.actor, name=maker.name if maker else None, key_name=None)
-
-
-def _limits(key: ApiKey) -> str:
-    """Of one refund: up to ₦50,000.00 or KSh 1,000.00."""
-    if key.refund_max is None:
-        return ""
-    limits = (Money(key.refund_max[one], one) for one in Currency if one in key.refund_max)
-    return f"up to {' or '.join(map(amount, limits))}"
-
-
-def _state(key: ApiKey, visitor: DashboardVisitor) -> tuple[str, str]:
-    if key.revoked_at is not None:
-        return "Revoked", ""
-    if not key.is_valid_at(visitor.now):
-        return "Ended", ""
-    if key.expires_at is not None:
-        return f"Until {visitor.times.short(key.expires_at)}", "warn"
-    return "Works", "good"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeVar
 
 from tidegate.audit import model as audit_model
 from tidegate.audit import store as audit
@@ -15,7 +13,6 @@ from tidegate.dashboard.form import OnceAct, do_once, was_done
 from tidegate.dashboard.format import Times, ahead_words
 from tidegate.dashboard.navigation import NavigationItem
 from tidegate.dashboard.signed_in import PageRow, SignedInShell, SignedInVisitor
-from tidegate.infra.db import Tx
 from tidegate.infra.page.response import Html, see_other
 from tidegate.infra.page.router import PageRequest
 from tidegate.member import permission
@@ -57,7 +54,6 @@ class DashboardVisitor(SignedInVisitor):
         return f"{PATH}/{self.membership.business_code}{below}"
 
 
-T = TypeVar("T")
 DashboardRoute = PageRow[DashboardVisitor, Permission]
 
 
@@ -115,14 +111,3 @@ class DashboardShell(SignedInShell[DashboardVisitor, Permission]):
 
     async def was_sent(self, visitor: DashboardVisitor) -> bool:
         return await was_done(self.db, visitor.business.id, visitor.request)
-
-    async def first_time(self, visitor: DashboardVisitor, below: str, act: Callable[[Tx], Awaitable[T]]) -> T | None:
-        """For what is shown in the answer alone. None where the form was sent before: `below` is then the page."""
-        made: list[T] = []
-
-        async def keep(tx: Tx) -> str:
-            made.append(await act(tx))
-            return below
-
-        await self.once(visitor, keep)
-        return made[0] if made else None

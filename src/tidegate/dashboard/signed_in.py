@@ -19,12 +19,12 @@ from tidegate.audit.model import Actor
 from tidegate.core.clock import Clock
 from tidegate.core.errors import BodyTooLarge, Invalid, Problem, RateLimited, Refusal
 from tidegate.core.ids import Mode
-from tidegate.dashboard.form import OF_THE_SHELL, scope_of, show_factor, shows_factor
+from tidegate.dashboard.form import OF_THE_SHELL, OnceAct, scope_of, show_factor, shows_factor
 from tidegate.dashboard.format import Times
 from tidegate.dashboard.next_page import keeping
 from tidegate.dashboard.problem import problems_of, title_of
 from tidegate.dashboard.renderer import Renderer
-from tidegate.infra.db import Database
+from tidegate.infra.db import Database, Tx
 from tidegate.infra.http.cookie import Cookie, CookieLines
 from tidegate.infra.http.form import NOTHING_SENT, Form
 from tidegate.infra.http.public_url import PublicUrl
@@ -68,6 +68,7 @@ class SignedInVisitor:
 
 V = TypeVar("V", bound=SignedInVisitor)
 P = TypeVar("P", bound=StrEnum)
+T = TypeVar("T")
 
 
 class Upload(NamedTuple):
@@ -133,6 +134,21 @@ class SignedInShell(Generic[V, P]):
 
     @abstractmethod
     def right_named(self, name: str) -> P: ...
+
+    @abstractmethod
+    async def once(self, visitor: V, act: OnceAct) -> Html:
+        """Does it, and leads to the page that `act` says. A form that was sent before leads there again."""
+
+    async def first_time(self, visitor: V, below: str, act: Callable[[Tx], Awaitable[T]]) -> T | None:
+        """For what is shown in the answer alone. None where the form was sent before: `below` is then the page."""
+        made: list[T] = []
+
+        async def keep(tx: Tx) -> str:
+            made.append(await act(tx))
+            return below
+
+        await self.once(visitor, keep)
+        return made[0] if made else None
 
     def facts_of(self, visitor: V) -> dict[str, Any]:
         """What every page of this shell is drawn with besides."""

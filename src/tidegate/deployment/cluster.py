@@ -40,6 +40,7 @@ ON_THE_COORDINATOR = frozenset(
         "membership",
         "invitation",
         "staff",
+        "erasure",
         # Of the sandbox alone.
         "sandbox_trade",
         "bank_file",

@@ -1,4 +1,5 @@
-"""The last comparison of each of the staff, kept for a day: what is explained later was found by the server itself."""
+"""The last comparison of each of the staff, and that of the command line, kept for a day: what is explained later was
+found by Tidegate itself."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from tidegate.audit.model import Actor
+from tidegate.audit.model import OPERATOR, Actor
 from tidegate.core.errors import Invalid, Problem
 from tidegate.infra.db import Database, Tx
 from tidegate.reconcile import comparison_store as store
@@ -42,6 +43,7 @@ class KeptComparison(msgspec.Struct, frozen=True, kw_only=True):
 
     id: int
     made_at: datetime
+    made_by: str
     kept: KeptReport
     explanations: dict[ExplainedBreak, BreakExplanation]
 
@@ -76,15 +78,16 @@ class KeptComparison(msgspec.Struct, frozen=True, kw_only=True):
         return not self.unexplained and self.report.agrees
 
 
-async def keep(db: Database, person_id: str, made: Report, *, now: datetime) -> None:
+async def keep(db: Database, by: Actor, made: Report, *, now: datetime) -> None:
     kept = msgspec.json.encode(_to_keep(made))
     async with db.transaction() as tx:
-        await store.put(tx, person_id, kept, now=now)
+        await store.put(tx, by.actor, kept, now=now)
         await store.remove_older(tx, now - KEPT_FOR)
 
 
-async def find(tx: Tx, person_id: str, *, now: datetime) -> KeptComparison | None:
-    row = await store.find(tx, person_id, since=now - KEPT_FOR)
+async def find(tx: Tx, by: Actor, *, now: datetime) -> KeptComparison | None:
+    """One's own, or the one of the command line where that is newer."""
+    row = await store.find(tx, [by.actor, OPERATOR.actor], since=now - KEPT_FOR)
     return await _with_explanations(tx, row) if row else None
 
 
@@ -98,16 +101,15 @@ async def _with_explanations(tx: Tx, row: ComparisonRow) -> KeptComparison:
     kept = msgspec.json.decode(row.report, type=KeptReport)
     transactions = sorted({one.about.transaction_id for one in kept.findings if one.about})
     known = await explanation_store.list_of(tx, kept.report.rail, transactions)
-    return KeptComparison(id=row.id, made_at=row.made_at, kept=kept, explanations=known)
+    return KeptComparison(id=row.id, made_at=row.made_at, made_by=row.made_by, kept=kept, explanations=known)
 
 
 async def explain(
-    db: Database, person_id: str, comparison_id: int | None, places: Collection[str], note: str, *,
-    by: Actor, now: datetime,
-) -> int:  # fmt: skip
+    db: Database, comparison_id: int | None, places: Collection[str], note: str, *, by: Actor, now: datetime
+) -> int:
     """Differences of the comparison that was looked at, by their places in it. How many were explained before."""
     async with db.connection() as tx:
-        found = await find(tx, person_id, now=now)
+        found = await find(tx, by, now=now)
     if found is None or found.id != comparison_id:
         raise Invalid(Problem("breaks", "This comparison was replaced or is over: compare the statement again."))
     breaks = [one.about for place, one in enumerate(found.kept.findings) if str(place) in places and one.about]

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from tidegate.audit import store as audit
-from tidegate.audit.model import OPERATOR
+from tidegate.audit.model import OPERATOR, Actor
 from tidegate.core.clock import Clock
 from tidegate.infra.db import Database, Tx
 from tidegate.ledger.model import PLATFORM_BUSINESS_ID
@@ -28,6 +28,20 @@ from tidegate.retention.erase_store import HeldAccount, PageStart, PayerInflow, 
 PAGE = 2_000
 BATCH = 50
 PHONE_DIGITS_MIN = 7
+
+# What is found, and why some of it stays for now: words for people.
+KINDS = {
+    "payments": "payments, with attempts, receipts, refunds and events",
+    "inflows": "inflows sent from the payer's bank accounts, or that name the payer",
+    "accounts": "virtual accounts that the payer holds, with what was asked about the holder",
+    "notifications": "notifications of rails",
+    "answers": "answers kept under an Idempotency-Key",
+}
+LEFT = {
+    "open": "still open: a session, refund, return, dispute or review, money in suspense, an account not closed",
+    "undelivered": "with an event that is still being sent to the merchant",
+    "disputed": "notifications in suspense or quarantine, to be settled with the rail first",
+}
 
 # The next page: each key, and whether the row is the payer's.
 ListPage = Callable[[Tx, PageStart], Awaitable[list[tuple[str, str, bool]]]]
@@ -194,6 +208,10 @@ async def _answers_with(db: Database, business_id: str, known: Sequence[bytes]) 
         after = page[-1][0]
 
 
+def new_id() -> str:
+    return f"erasure_{secrets.token_hex(8)}"
+
+
 @dataclass(frozen=True)
 class Eraser:
     """Erases what was found, in small transactions; each has its row in the audit trail."""
@@ -201,7 +219,10 @@ class Eraser:
     db: Database
     clock: Clock
     who: PayerIdentity
-    id: str = field(default_factory=lambda: f"erasure_{secrets.token_hex(8)}")
+    id: str = field(default_factory=new_id)
+    by: Actor = OPERATOR
+    # In each transaction that erased some: of which kind, and how many.
+    note: Callable[[Tx, str, int], Awaitable[None]] | None = None
 
     async def erase(self, found: FoundData) -> dict[str, int]:
         """How many of each were erased. What is blocked meanwhile stays."""
@@ -243,8 +264,10 @@ class Eraser:
             if count:
                 details = {"by": self.who.kinds, kind: count}
                 await audit.insert(
-                    tx, business_id, OPERATOR, action="payer.erased", subject=self.id, details=details, now=now
+                    tx, business_id, self.by, action="payer.erased", subject=self.id, details=details, now=now
                 )
+                if self.note is not None:
+                    await self.note(tx, kind, count)
         return count
 
 

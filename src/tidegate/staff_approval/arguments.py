@@ -71,6 +71,10 @@ class RollArguments(msgspec.Struct, frozen=True, kw_only=True):
     key_id: int | None = None
 
 
+def subject_of_roll(key_id: int | None) -> str:
+    return "main" if key_id is None else f"key/{key_id}"
+
+
 class RateArguments(msgspec.Struct, frozen=True, kw_only=True):
     base: Currency
     quote: Currency

@@ -102,8 +102,13 @@ async def settings(look: ProposalCheck, wanted: SettingArguments) -> None:
 
 
 async def key(look: ProposalCheck, wanted: RollArguments) -> None:
-    if wanted.key_id is not None and await merchant_store.find_key(look.tx, look.business_id, wanted.key_id) is None:
+    if wanted.key_id is None:
+        return
+    found = await merchant_store.find_key(look.tx, look.business_id, wanted.key_id)
+    if found is None:
         raise NotFound(f"the business {look.business_id} has no key {wanted.key_id}")
+    if not found.is_valid_at(look.now):
+        raise Conflict("this key has ended; make a new one")
 
 
 async def staff(look: ProposalCheck, _: NoArguments) -> None:

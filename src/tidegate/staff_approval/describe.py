@@ -22,6 +22,7 @@ from tidegate.core.method import METHOD_WORDS, priced_in
 from tidegate.core.money import Currency, Money
 from tidegate.intake import suspense_store
 from tidegate.merchant import store as merchant_store
+from tidegate.merchant.model import KeyScope
 from tidegate.rail import pause_store
 from tidegate.refund import commands as refunds
 from tidegate.refund import model as refund_model
@@ -34,6 +35,7 @@ from tidegate.staff_approval.arguments import (
     EndpointArguments,
     EndpointChanges,
     ImportArguments,
+    KeyArguments,
     NoArguments,
     OperatorRefund,
     PayoutArguments,
@@ -52,11 +54,6 @@ from tidegate.staff_approval.subject_store import MovingMoney
 from tidegate.webhook import store as webhook_store
 
 NONE = "–"
-
-
-async def nothing_more(_look: ProposalLook, _: Any) -> list[ProposalFact]:
-    """The words of the command say all."""
-    return []
 
 
 async def inflow(look: ProposalLook, _: NoArguments) -> list[ProposalFact]:
@@ -319,6 +316,17 @@ async def price(look: ProposalLook, wanted: PriceArguments) -> list[ProposalFact
 
 def _fee(rule: FeeRule | PriceArguments | None, currency: Currency) -> str:
     return fee_words(rule, currency) if rule else NONE
+
+
+async def new_key(_look: ProposalLook, wanted: KeyArguments) -> list[ProposalFact]:
+    asked = wanted.request
+    limits = ", ".join(str(Money(m * Currency(c).minor_per_major, Currency(c))) for c, m in asked.refund_max.items())
+    return [
+        ProposalFact("Ends in", wanted.secret.last_four),
+        ProposalFact("Only from", shown(asked.addresses) if asked.addresses else "anywhere"),
+        *([ProposalFact("One refund up to", limits or "no limit")] if KeyScope.REFUND in asked.scopes else []),
+        ProposalFact("Until", f"{asked.expires_at:%-d %b %Y, %H:%M} UTC" if asked.expires_at else "it is revoked"),
+    ]
 
 
 async def roll(look: ProposalLook, wanted: RollArguments) -> list[ProposalFact]:

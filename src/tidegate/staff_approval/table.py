@@ -6,8 +6,9 @@ from urllib.parse import quote
 
 from tidegate.approval.model import ApprovalRequest
 from tidegate.core.ids import PLATFORM_BUSINESS_ID
+from tidegate.retention import erasure
 from tidegate.staff.permission import StaffPermission
-from tidegate.staff_approval import arguments, check, describe, money, rights, store
+from tidegate.staff_approval import arguments, check, describe, erasing, money, rights, store
 from tidegate.staff_approval.arguments import NoArguments
 from tidegate.staff_approval.model import StaffCommand
 
@@ -166,7 +167,7 @@ STAFF_COMMANDS: dict[str, StaffCommand] = {
         describe.price, _merchant_page,
     ),
     "merchant.key": StaffCommand(
-        arguments.KeyArguments, store.version_of_keys, rights.make_key, arguments.key_words, describe.nothing_more,
+        arguments.KeyArguments, store.version_of_keys, rights.make_key, arguments.key_words, describe.new_key,
         _merchant_page,
     ),
     "merchant.roll": StaffCommand(
@@ -190,6 +191,10 @@ STAFF_COMMANDS: dict[str, StaffCommand] = {
         NoArguments, store.version_of_person, rights.reset_factors,
         lambda _: "Remove all second factors of a person, 24 hours later", describe.person, lambda _: "/merchants",
         is_of_platform=True,
+    ),
+    erasure.COMMAND: StaffCommand(
+        NoArguments, erasure.version_of, erasing.run, lambda _: "Erase a payer's personal data; it cannot be undone",
+        erasing.facts, lambda _: "/erasures", is_of_platform=True,
     ),
     "staff.add": StaffCommand(
         arguments.StaffArguments, store.version_of_staff, rights.add_staff, lambda it: f"Add {it.name} to the staff",
