@@ -23,6 +23,7 @@ from tidegate.dashboard.refund_store import ListedRefund, RefundPosition, positi
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.db import Tx
 from tidegate.infra.page.response import Html
+from tidegate.ledger.model import JournalKind
 from tidegate.member.permission import Permission
 from tidegate.payment import store as payments
 from tidegate.payment.store import PaymentKey
@@ -223,7 +224,7 @@ class RefundPages:
             raise NotFound("there is nothing at this address")
         return self.shell.page(
             visitor, "journal.html", title=f"Journal {journal.id}", section="Wallets", journal=journal, money=Money,
-            about=_subject_of(journal),
+            what=JournalKind(journal.kind).meaning, about=_subject_of(journal),
         )  # fmt: skip
 
     def routes(self) -> list[DashboardRoute]:
@@ -247,5 +248,13 @@ def _subject_of(journal: JournalView) -> tuple[str, str] | None:
     if journal.refund:
         return f"refund {journal.refund}", f"/refunds/{journal.refund}"
     if journal.pay_code:
-        return f"payment {journal.reference}", f"/payments/{journal.pay_code}"
-    return (f"inflow {journal.inflow}", f"/inflows/{journal.inflow}") if journal.inflow else None
+        thing, page = f"payment {journal.reference}", f"/payments/{journal.pay_code}"
+    elif journal.inflow:
+        thing, page = f"inflow {journal.inflow}", f"/inflows/{journal.inflow}"
+    else:
+        return None
+    if journal.dispute:
+        return f"dispute {journal.dispute} of {thing}", page
+    if journal.money_return:
+        return f"return {journal.money_return} of {thing}", page
+    return thing, page
