@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import httpx
 import pytest
 
 from build import Shop
@@ -41,10 +40,9 @@ async def test_those_of_a_dispute(
 
 
 async def test_those_of_a_reversal_and_of_a_debt(
-    owner: SignedInPerson, shop: Shop, new_checkout: MakeCheckout, runtime: Runtime, client: httpx.AsyncClient,
-    admin: Any,
-) -> None:  # fmt: skip
-    bank, checkout = Bank(runtime, client, admin), await new_checkout(shop)
+    owner: SignedInPerson, shop: Shop, new_checkout: MakeCheckout, runtime: Runtime, admin: Any
+) -> None:
+    bank, checkout = Bank(runtime, shop.client, admin), await new_checkout(shop)
     transfer = await bank.paid(checkout)
     await bank.spend(checkout, 90_00)
     await bank.notify(checkout, reversal_of(transfer))
