@@ -46,8 +46,8 @@ async def find_journal(tx: Tx, business_id: str, journal_id: int) -> JournalView
     )  # fmt: skip
 
 
-# The cause of a part of a refund is its reference and a number; of money that came in and of a dispute, the names of the
-# rail and of its own; of a debt, the reference of what is owed for and a version.
+# The cause of a part of a refund is its reference and a number; of money that came in and of a dispute, the names of
+# the rail and of its own; of a debt, the reference of what is owed for and a version.
 _JOURNAL = """
     SELECT journal.id, kind, cause, journal.created_at, link.position, account, entry.currency, entry.amount_minor,
            balance_after_minor, refund.reference AS refund, paid.pay_code, paid.reference, inflow.reference AS inflow,
