@@ -15,7 +15,7 @@ from tidegate.core.errors import Conflict, InsufficientBalance, Invalid, NotFoun
 from tidegate.core.money import Money
 from tidegate.dashboard import ledger_store, refund_store
 from tidegate.dashboard.audit_words import page_of, who_of
-from tidegate.dashboard.format import amount
+from tidegate.dashboard.format import amount, many
 from tidegate.dashboard.ledger_store import JournalView
 from tidegate.dashboard.list_filter import checked_period
 from tidegate.dashboard.paging import number_in, place_in, place_of
@@ -80,7 +80,10 @@ def filter_in(visitor: DashboardVisitor) -> RefundFilter:
 def waiting_words(one: WaitingRequest) -> str:
     if one.is_outdated:
         return "has changed since; decline it and ask anew"
-    return f"waits for {_either(one.approvers)}" if one.approvers else "nobody else may approve it; invite one"
+    words = f"waits for {_either(one.approvers)}" if one.approvers else "nobody else may approve it; invite one"
+    return (
+        f"{words}; approving it voids {many(one.others, 'other request')} about the same money" if one.others else words
+    )
 
 
 def _either(names: Sequence[str]) -> str:
