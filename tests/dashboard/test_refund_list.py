@@ -21,6 +21,7 @@ from tidegate.infra.db import Database
 from tidegate.member.permission import Role
 from tidegate.refund import commands
 from tidegate.refund.model import RefundRequest
+from waiting import until
 
 pytestmark = pytest.mark.usefixtures("unlimited")
 
@@ -123,11 +124,20 @@ async def test_of_two_requests_about_one_payment_each_says_that_approving_it_voi
 
 
 async def test_of_two_who_ask_at_once_for_more_than_there_is_the_second_is_refused(
-    people: People, shop: Shop, paid: Checkout
+    people: People, shop: Shop, paid: Checkout, admin: Any
 ) -> None:
     at, asking = f"/payments/{paid.pay_code}", [await people.person(shop, Role.SUPPORT) for _ in range(2)]
     forms = [{**await one.fields(at), "what": "part", "amount": "60"} for one in asking]
-    sent = await asyncio.gather(*(one.post(f"{at}/refund", form) for one, form in zip(asking, forms, strict=True)))
+
+    async def both_wait() -> bool:
+        return bool(await admin.fetchval("SELECT count(*) = 2 FROM pg_locks WHERE NOT granted"))
+
+    # Until both have come as far as one lets the other.
+    async with admin.transaction():
+        await admin.execute("LOCK TABLE approval IN SHARE MODE")
+        sending = [asyncio.create_task(one.post(f"{at}/refund", form)) for one, form in zip(asking, forms, strict=True)]
+        await until(both_wait)
+    sent = await asyncio.gather(*sending)
     assert sorted(answer.status_code for answer in sent) == [303, 422]
     assert "waits for a second person already" in next(one.text for one in sent if one.status_code == 422)
 
