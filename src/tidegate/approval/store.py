@@ -77,7 +77,8 @@ async def list_waiting(tx: Tx, business_id: str, *, now: datetime, limit: int) -
                         AND membership.role IN ('owner', 'admin', 'finance')
                       ORDER BY other.name) AS approvers,
                coalesce(payment.reference, subject) AS reference,
-               subject_version IS DISTINCT FROM coalesce(payment.version, collection.version) AS is_outdated
+               subject_version IS DISTINCT FROM coalesce(payment.version, collection.version) AS is_outdated,
+               count(*) OVER (PARTITION BY subject, subject_version) - 1 AS others
           FROM approval JOIN person AS asker ON asker.id = asked_by
           LEFT JOIN payment ON payment.business_id = $1 AND payment.pay_code = subject
           LEFT JOIN collection ON collection.business_id = $1 AND collection.reference = subject
@@ -88,7 +89,10 @@ async def list_waiting(tx: Tx, business_id: str, *, now: datetime, limit: int) -
         business_id, now, limit,
     )  # fmt: skip
     return [
-        WaitingRequest(_approval(row), tuple(row["approvers"]), row["reference"], row["is_outdated"]) for row in rows
+        WaitingRequest(
+            _approval(row), tuple(row["approvers"]), row["reference"], row["is_outdated"], others=row["others"]
+        )
+        for row in rows
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 import msgspec
@@ -183,6 +183,11 @@ class AuditLine:
     thing: str
     page: str
     changes: list[str]
+
+    @property
+    def is_real_time(self) -> bool:
+        """A sandbox's clock is ahead by minutes at least."""
+        return abs(self.row.at - self.row.written_at) < timedelta(minutes=1)
 
 
 def line_of(row: AuditLogRow, people: Mapping[str, str]) -> AuditLine:
