@@ -13,6 +13,7 @@ from tidegate.infra.address import WebUrl
 from tidegate.member import team
 from tidegate.merchant import commands as merchants
 from tidegate.merchant.key_terms import terms_of
+from tidegate.sandbox.seed import take_proposed_key
 from tidegate.staff import commands as staff
 from tidegate.staff_approval.arguments import (
     ApprovalArguments,
@@ -65,13 +66,15 @@ async def roll_key(run: StaffCommandRun, wanted: RollArguments) -> object:
     overlap = timedelta(seconds=wanted.overlap_s)
     async with run.deps.db.transaction() as tx:
         await run.also(tx)
-        if wanted.key_id is None:
-            return await merchants.replace_main_key(
-                tx, run.business_id, wanted.secret, overlap=overlap, by=run.by, now=run.now
+        if wanted.key_id is not None:
+            return await merchants.replace_key(
+                tx, run.business_id, wanted.key_id, wanted.secret, overlap=overlap, by=run.by, now=run.now
             )
-        return await merchants.replace_key(
-            tx, run.business_id, wanted.key_id, wanted.secret, overlap=overlap, by=run.by, now=run.now
+        made = await merchants.replace_main_key(
+            tx, run.business_id, wanted.secret, overlap=overlap, by=run.by, now=run.now
         )
+    take_proposed_key(run.deps.sandbox_file, run.business_id, wanted.secret.hash)
+    return made
 
 
 async def add_endpoint(run: StaffCommandRun, wanted: EndpointArguments) -> object:
