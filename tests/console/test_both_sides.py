@@ -97,6 +97,7 @@ ACTIONS = (
     Action("webhook.job_command.retry", "retryJob", "job retry"),
     Action("webhook.job_command.run", "runJob", "job run"),
     Action("reconcile.commands.reconcile", "reconcile", "reconcile"),
+    Action("reconcile.commands.reconcile_with_list", "reconcileList", "reconcile"),
     Action("reconcile.explanation.explain", "explainBreaks", "reconcile"),
     Action("doctor.proof.prove", "proveBooks", "doctor"),
     Action("doctor.commands.examine", "examineDeployment", "doctor"),

@@ -25,8 +25,7 @@ from tidegate.emulator.paystack.service import PaystackService
 from tidegate.infra.http.server import bind
 from tidegate.intake.request_again import request_again
 from tidegate.rail_settings import PaystackSettings
-from tidegate.reconcile import rail_list
-from tidegate.reconcile.commands import reconcile
+from tidegate.reconcile.commands import reconcile_with_list
 from tidegate.reconcile.model import ReconcilePeriod
 from tidegate.runtime import Runtime
 from tidegate.settings import Settings
@@ -435,10 +434,7 @@ async def test_all_is_booked_and_equals_the_list_of_paystack(world: LiveWorld) -
     assert any("card in ZMW" in finding.what for finding in rails)
     rail = world.runtime.rails["paystack"]
     period = ReconcilePeriod((now - timedelta(days=1)).date(), (now + timedelta(days=1)).date(), timedelta(days=1))
-    report = await reconcile(
-        world.runtime.db, await rail_list.fetch(rail, period), rail=rail.name, period=period, is_configured=True,
-        left_out=rail_list.kinds_left_out(rail),
-    )  # fmt: skip
+    report = await reconcile_with_list(world.runtime.db, rail, period)
     # Paystack lists no chargebacks, and a lost one is no break.
     assert report.breaks == []
     assert report.agrees
