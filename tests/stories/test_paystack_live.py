@@ -453,7 +453,9 @@ async def compared_in_the_console(world: LiveWorld, **days: str) -> str:
     async with operator.client as browser:
         # A browser sends cookies of our own over HTTPS alone.
         cookie = f"__Host-{CONSOLE.cookie}={browser.cookies[CONSOLE.cookie]}"
-        browser.headers |= {"host": "console.example.com", "origin": "https://console.example.com", "cookie": cookie}
+        browser.headers.update(
+            {"host": "console.example.com", "origin": "https://console.example.com", "cookie": cookie}
+        )
         page = await browser.get("/console/reconcile")
         browser.headers["cookie"] += "; " + page.headers["set-cookie"].partition(";")[0]
         sent = {"token": TOKEN.findall(page.text)[0], "rail": "paystack", "slack": "1d", **days}
