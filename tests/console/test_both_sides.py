@@ -114,7 +114,7 @@ READS = ("list", "rounds", "show", "statement", "match", "try", "verify-signatur
 ONLY_BY_COMMAND = {
     "runs the deployment": {
         "dev", "serve", "worker", "migrate", "init", "env", "reencrypt", "listen", "trigger", "sandbox trade",
-        "console link",
+        "console link", "approval link",
         "dashboard link", "emulate bank", "emulate pawapay", "emulate paystack",
     },
     # One person's browser must not be able to credit money, and a file for the bank is in the bank's folder alone.

@@ -138,5 +138,5 @@ class StaffCommand:
     permission: StaffPermission = StaffPermission.PROPOSE
     # About no merchant.
     is_of_platform: bool = False
-    # Its result is the link of an invitation.
-    makes_link: bool = False
+    # Of an invitation: another link, once it is approved.
+    link: Callable[[StaffCommandRun], Awaitable[str]] | None = None

@@ -97,6 +97,10 @@ async def invite_owner(run: StaffCommandRun, _: NoArguments) -> object:
     )
 
 
+async def owner_link(run: StaffCommandRun) -> str:
+    return await team.invite_owner(run.deps.db, run.deps.base_url, run.business_id, run.subject, by=run.by)
+
+
 async def reset_factors(run: StaffCommandRun, _: NoArguments) -> object:
     return await team.reset_factors_of(run.deps.db, run.subject, by=run.by, also=run.also)
 
@@ -106,6 +110,12 @@ async def add_staff(run: StaffCommandRun, added: StaffArguments) -> object:
         await run.also(tx)
         member = await staff.add(tx, email=run.subject, name=added.name, role=added.role, by=run.by, now=run.now)
         return await staff.invite(tx, member, run.deps.console_url, now=run.now)
+
+
+async def staff_link(run: StaffCommandRun) -> str:
+    async with run.deps.db.transaction() as tx:
+        found = await staff.get(tx, run.subject)
+        return await staff.invite(tx, found.member, run.deps.console_url, now=run.now)
 
 
 async def remove_staff(run: StaffCommandRun, _: NoArguments) -> object:
