@@ -16,6 +16,7 @@ from pathlib import Path
 import click
 import httpx
 
+from chaos import goals
 from chaos.client import Caller
 from chaos.deployment import Deployment, deployed
 from chaos.faults import Faults
@@ -35,19 +36,27 @@ class Run:
     seed: int
     seconds: float
     clients: int
+    # Until the goals are reached, and no longer than that.
+    has_goals: bool
+
+    @property
+    def words(self) -> str:
+        return "until the goals are reached" if self.has_goals else f"{self.seconds / 60:.0f} min"
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.option("--minutes", type=click.FloatRange(0.1, 60 * 24 * 7), default=4.0, help="How long faults are injected.")
 @click.option("--hours", type=click.FloatRange(0.01, 24 * 7), help="Instead of minutes.")
+@click.option("--goals", "has_goals", is_flag=True, help=f"Instead of a time: until {', '.join(goals.words())}.")
 @click.option("--seed", type=click.IntRange(0), help="Repeats the faults of a run; a new one when absent.")
 @click.option("--clients", type=click.IntRange(1, 200), default=6, help="Merchants and payers at once.")
-def main(minutes: float, hours: float | None, seed: int | None, clients: int) -> None:
+def main(minutes: float, hours: float | None, has_goals: bool, seed: int | None, clients: int) -> None:
     """Faults at random under load; afterwards model = database = webhooks = books. Fails when anything was found."""
-    run = Run(secrets.randbits(32) if seed is None else seed, 60 * (minutes if hours is None else hours * 60), clients)
+    seconds = goals.REACHED_WITHIN_S if has_goals else 60 * (minutes if hours is None else hours * 60)
+    run = Run(secrets.randbits(32) if seed is None else seed, seconds, clients, has_goals)
     # Two folders, since PostgreSQL makes its own unreadable for us unless we are root.
     home, data = (Path(tempfile.mkdtemp(prefix=f"tidegate-chaos-{name}-")) for name in ("logs", "data"))
-    click.echo(f"seed {run.seed}, {run.seconds / 60:.0f} min, logs in {home}")
+    click.echo(f"seed {run.seed}, {run.words}, logs in {home}")
     # So that everything is stopped then, too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -82,9 +91,17 @@ async def _test(run: Run, deployment: Deployment, by: Caller, receiver: Receiver
     load = Load(by, shops)
     done = asyncio.Event()
     clients = [asyncio.create_task(load.run_until(done)) for _ in range(run.clients)]
-    ends_at = time.monotonic() + run.seconds
+    began = time.monotonic()
+
+    def is_over() -> bool:
+        is_enough = run.has_goals and goals.are_reached(deployment)
+        return is_enough or time.monotonic() > began + run.seconds
+
     reporting = asyncio.create_task(_report(by.model, faults, deployment))
-    await faults.run(random.Random(run.seed), lambda: time.monotonic() > ends_at)
+    await faults.run(random.Random(run.seed), is_over)
+    minutes = (time.monotonic() - began) / 60
+    if run.has_goals and not goals.are_reached(deployment):
+        by.model.find(f"the goals were not reached: {goals.progress(deployment)}")
     for proxy in deployment.proxies.values():
         proxy.armed.clear()
     done.set()
@@ -94,24 +111,24 @@ async def _test(run: Run, deployment: Deployment, by: Caller, receiver: Receiver
     verdict = Verdict(deployment, by.model, log)
     await verdict.settle(by, shops)
     await verdict.judge()
-    _summary(run, by.model, faults, deployment, log)
+    click.echo(f"\nSeed {run.seed}, {run.clients} clients, {minutes:.0f} min of faults")
+    _summary(by.model, faults, deployment, log)
 
 
 async def _report(model: Model, faults: Faults, deployment: Deployment) -> None:
     while True:
         await asyncio.sleep(REPORT_EVERY_S)
-        cuts = sum(proxy.cuts.total() for proxy in deployment.proxies.values())
         asked = f"{words(model.done)}; asked again: {words(model.unknown)}"
-        click.echo(f"{asked}; {words(faults.counts)}; {cuts} cuts at COMMIT; {len(model.findings)} found")
+        click.echo(f"{asked}; {words(faults.counts)}; {goals.progress(deployment)}; {len(model.findings)} found")
 
 
-def _summary(run: Run, model: Model, faults: Faults, deployment: Deployment, log: WebhookLog) -> None:
+def _summary(model: Model, faults: Faults, deployment: Deployment, log: WebhookLog) -> None:
     repeats = sum(log.arrivals.values()) - len(log.arrivals)
-    click.echo(f"\nSeed {run.seed}, {run.clients} clients, {run.seconds / 60:.0f} min of faults")
     click.echo(f"Acknowledged: {words(model.done)}")
     click.echo(f"Asked again: {words(model.unknown)}")
     click.echo(f"Webhooks: {len(log.accepted)} events accepted, {repeats} sent more than once")
     click.echo(f"Faults: {words(faults.counts)}")
+    click.echo(f"Goals: {goals.progress(deployment)}")
     if deployment.disk is None:
         click.echo("No disk was full: only root on Linux can mount one for it")
     for name, proxy in deployment.proxies.items():

@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import urllib.parse
+from collections import Counter
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -25,6 +26,8 @@ from tidegate.deployment import commands as deployment
 from tidegate.infra.embedded import EmbeddedPostgres, EmbeddedPostgresFailed
 
 API, WORKER = "API", "worker"
+# Of API and workers together.
+KILLED_PROCESSES, KILLED_POSTGRES = "kills of API and workers", "kills of PostgreSQL"
 STARTED_WITHIN_S = 120.0
 WRITING_FUNCTIONS = "SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND provolatile = 'v'"
 
@@ -42,6 +45,8 @@ class Deployment(Service):
         # One for the API and one for the workers, which commit much more often.
         self.proxies = proxies
         self.disk = disk
+        # Those that were hit, by kind.
+        self.killed: Counter[str] = Counter()
         self._postgres = postgres
         # PostgreSQL ends with the thread that started it.
         self._keeper = keeper
@@ -71,11 +76,13 @@ class Deployment(Service):
         pid = chance.choice(sorted(children))
         with suppress(ProcessLookupError):
             os.kill(pid, signum)
+            self.killed[KILLED_PROCESSES] += signum == signal.SIGKILL
         return pid
 
     async def kill_postgres(self) -> None:
         if (pid := self._postgres.pid) is not None:
             os.kill(pid, signal.SIGKILL)
+            self.killed[KILLED_POSTGRES] += 1
         await self.start_postgres()
 
     async def start_postgres(self) -> None:

@@ -83,8 +83,8 @@ async def _send_mail(deps: PaymentDeps, clock: Clock) -> RoundResult:
     return await mail.send_due(deps.db, deps.mail, clock)
 
 
-async def _roll_up_takings(deps: PaymentDeps, clock: Clock) -> RoundResult:
-    return await roll_up.roll_up(deps.db, clock)
+async def _roll_up_takings(deps: PaymentDeps, _: Clock) -> RoundResult:
+    return await roll_up.roll_up(deps.db)
 
 
 async def _trade_sample_day(deps: PaymentDeps, clock: Clock) -> RoundResult:

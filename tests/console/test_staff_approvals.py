@@ -596,6 +596,10 @@ async def test_where_a_merchant_s_events_are_sent_is_changed_by_two_and_stopped_
         assert await admin.fetch(sent) == before
         assert (await decide(approver, await open_approval(approver))).status_code == 303
         assert [tuple(row) for row in await admin.fetch(sent)] == [(url, "enabled")]
+    for rate, status in (("0", 422), ("1001", 422), ("fast", 422), ("40", 303)):
+        paced = await operator.send(f"{at}/endpoints/pace", at=at, endpoint=fields["endpoint"], rate=rate)
+        assert paced.status_code == status
+    assert await admin.fetchval("SELECT rate_per_second FROM webhook_endpoint") == 40
     refused = await operator.send(f"{at}/endpoints/stop", at=at, endpoint=fields["endpoint"])
     assert (refused.status_code, "must say something" in refused.text) == (422, True)
     given = {"endpoint": fields["endpoint"], "reason": "it leaks"}

@@ -1,4 +1,4 @@
-"""Behind a real Caddy with the file of deploy/: one id finds a request in the proxy's log and in the service's."""
+"""Behind a real Caddy with the file of deploy/: one id finds a request in the logs of proxy, service and worker."""
 
 from __future__ import annotations
 
@@ -15,11 +15,14 @@ import httpx
 import pytest
 
 from build import make_shop, order
-from process import api, free_port, stop, wait_until_ready
+from checkout.paying import card
+from process import api, free_port, stop, tidegate, wait_until_ready
+from receiver import receiving
 from tidegate.infra.db import Database
 
 CADDYFILE = Path(__file__).parents[2] / "deploy" / "container" / "Caddyfile"
 PROGRAM = shutil.which("caddy")
+WEBHOOK_WITHIN_S = 120
 FORGED = "req_forged_by_the_client"
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="Caddy is not installed: apt-get install caddy")
@@ -76,3 +79,34 @@ async def test_one_id_finds_a_request_in_the_logs_of_proxy_and_service(
     assert line_about(lost, proxied)["status"] == unanswered.status_code >= 500
     for private in (FORGED, shop.secret_key, created.json()["data"]["payCode"], "ada@example.com"):
         assert private not in "\n".join(proxied + served)
+
+
+async def test_the_same_id_finds_the_webhook_in_the_log_of_the_worker(
+    capsys: pytest.CaptureFixture[str], database_url: str, db: Database, tmp_path: Path
+) -> None:
+    with (
+        api(database_url, TIDEGATE_LOG_LEVEL="info", TIDEGATE_TRUSTED_PROXIES="1") as (service_url, service),
+        proxy(tmp_path, service_url) as (url, log),
+    ):
+        async with receiving() as receiver, httpx.AsyncClient(base_url=url, timeout=60) as client:
+            shop = await make_shop(db, client)
+            endpoint = {"url": receiver.url()}
+            made = await client.post("/webhooks/endpoints", json=endpoint, headers={"api-key": shop.secret_key})
+            assert made.status_code == 201, made.text
+            pay_code = (await shop.create(order())).json()["data"]["payCode"]
+            charged = await client.post(f"/checkout/payments/{pay_code}/charge", json=card())
+            worker = tidegate("worker", DATABASE_URL=database_url, TIDEGATE_LOG_LEVEL="info")
+            try:
+                await receiver.got(1, timeout_s=WEBHOOK_WITHIN_S)
+            finally:
+                # It ends what it has begun, and logs it.
+                stop(worker)
+        sent = capsys.readouterr().out.splitlines()
+        stop(service)
+        served = capsys.readouterr().out.splitlines()
+    [request_id] = charged.headers.get_list("x-request-id")
+    assert line_about(request_id, log.read_text().splitlines())["status"] == charged.status_code == 200
+    ours = line_about(request_id, served)
+    assert (ours["operation"], ours["caller"]) == ("chargeCheckout", "")
+    line = line_about(request_id, sent)
+    assert (line["event"], line["event_id"]) == ("webhook sent", receiver.received[0].event_id)

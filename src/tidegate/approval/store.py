@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
@@ -155,6 +156,19 @@ async def list_decisions(tx: Tx, business_id: str, topic: str, subject: str) -> 
         business_id, topic, subject,
     )  # fmt: skip
     return [_approval(row) for row in rows]
+
+
+async def find_last_approved(tx: Tx, commands: Sequence[str], subject: str) -> ApprovalRequest | None:
+    row = await tx.fetchrow(
+        """
+        SELECT approval.*, asker.name AS asked_by_name, decider.name AS decided_by_name
+          FROM approval JOIN person AS asker ON asker.id = asked_by JOIN person AS decider ON decider.id = decided_by
+         WHERE realm = 'console' AND command = ANY ($1) AND subject = $2 AND approval.status = 'approved'
+         ORDER BY decided_at DESC LIMIT 1
+        """,
+        list(commands), subject,
+    )  # fmt: skip
+    return _approval(row) if row else None
 
 
 async def end_void(tx: Tx, approval: ApprovalRequest, *, outcome: str, now: datetime) -> bool:

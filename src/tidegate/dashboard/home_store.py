@@ -259,18 +259,13 @@ async def roll_up(tx: Tx, business_id: str, *, before: datetime, limit: int) -> 
     return int(await tx.fetchval(_ROLL_UP, business_id, before, limit, mark))
 
 
-# Up to the first journal that is too young: times may be out of order by some moments, and what the watermark has
-# passed is never added. Young by its time, and by its number: that is of the real time, whatever clock a sandbox moves.
+# Up to the first journal that is too young: what the watermark has passed is never added. Young by its number, which is
+# of the database's clock, whatever clock a machine has or a sandbox moves.
 _ROLL_UP = """
-    WITH young AS (
-        SELECT id FROM journal
-         WHERE business_id = $1 AND id > greatest($4, journal_number($2) - 1) AND created_at >= $2
-         ORDER BY id LIMIT 1),
-    next AS (
+    WITH next AS (
         SELECT journal.id, journal.kind, journal.cause, journal.created_at
           FROM journal
-         WHERE journal.business_id = $1 AND journal.id > $4
-           AND journal.id < coalesce((SELECT id FROM young), 9223372036854775807)
+         WHERE journal.business_id = $1 AND journal.id > $4 AND journal.id < journal_number($2)
          ORDER BY journal.id LIMIT $3),
     summed AS (
         SELECT date_trunc('hour', next.created_at) AS hour, payment.currency, payment.method, count(*) AS payments,
@@ -294,6 +289,11 @@ _ROLL_UP = """
          WHERE business_id = $1 AND EXISTS (SELECT FROM next))
     SELECT count(*) FROM next
 """
+
+
+async def database_time(tx: Tx) -> datetime:
+    moment: datetime = await tx.fetchval("SELECT clock_timestamp()")
+    return moment
 
 
 async def list_behind(tx: Tx, *, before: datetime, limit: int) -> list[str]:

@@ -755,7 +755,7 @@ CREATE FUNCTION are_takings_behind(p_business_id text, p_before timestamptz) RET
     LANGUAGE plpgsql STABLE AS $$
 BEGIN
     -- Its number is the real time of the booking, also where a sandbox has moved the clock of a business.
-    RETURN coalesce((SELECT created_at < p_before OR id < journal_number(p_before) FROM journal
+    RETURN coalesce((SELECT id < journal_number(p_before) FROM journal
                       WHERE business_id = p_business_id
                         AND id > coalesce((SELECT journal_id FROM takings_watermark WHERE business_id = p_business_id), 0)
                       ORDER BY id LIMIT 1), false);

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import NamedTuple
 
 import msgspec
 
@@ -100,15 +99,9 @@ def proposal_of(
     )  # fmt: skip
 
 
-class Approved(NamedTuple):
-    request: ApprovalRequest
-    # Of an invitation, where no mail is sent: it is given to the person by another way.
-    link: str | None
-
-
 async def approve(
     deps: StaffApprovalDeps, business_id: str, approval_id: int, *, person_id: str, by: Actor
-) -> Approved:
+) -> ApprovalRequest:
     """Runs once. Void once its subject has changed. Audited with both names."""
     async with deps.db.transaction() as tx:
         found = await open_request(tx, business_id, approval_id, CONSOLE, by=person_id, now=deps.clock.now())
@@ -140,8 +133,13 @@ async def approve(
         now,
         decide,
     )
-    made = await command.run(run, arguments)
-    return Approved(found, made if isinstance(made, str) and command.makes_link and deps.payment.mail is None else None)
+    await command.run(run, arguments)
+    return found
+
+
+def waits_for_its_link(deps: StaffApprovalDeps, command: str) -> bool:
+    """An invitation that no mail brings."""
+    return STAFF_COMMANDS[command].link is not None and deps.payment.mail is None
 
 
 async def decline(

@@ -125,7 +125,7 @@ class Application:
                 operation=operation,
                 status=status,
                 ms=round(seconds * 1000, 2),
-                caller=str(scope.get("tidegate.caller", "")),
+                caller=str(scope.get("tidegate.caller") or ""),
             )
 
 
