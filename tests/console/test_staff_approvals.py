@@ -15,6 +15,7 @@ from console.people import SignedInStaff, StaffPeople
 from dashboard.people import People
 from inflow import CLOSE, DIFFERENT, Inflows, credit
 from tidegate import worker
+from tidegate.account import commands as accounts
 from tidegate.audit.model import OPERATOR
 from tidegate.collection import review
 from tidegate.console import held as held_pages
@@ -354,6 +355,21 @@ async def test_two_who_approve_at_once_book_once(
     assert set(statuses) <= {303, 409}
     assert statuses.count(303) + (not isinstance(answers[2], BaseException)) == 1
     assert journals.get("held_settled", 0) + journals.get("held_returning", 0) == 1
+
+
+async def test_of_money_that_is_held_nothing_is_booked_twice_after_its_account_was_suspended(
+    staff: StaffPeople, operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any
+) -> None:
+    """Two approve at once what came before the suspension; the books are examined afterwards."""
+    second = await staff.person(StaffRole.APPROVER)
+    reference = await held(inflows)
+    account_id = await admin.fetchval("SELECT id FROM virtual_account")
+    approval = await proposed(operator, reference)
+    await accounts.suspend(inflows.runtime.db, account_id, "a complaint", by=OPERATOR, now=inflows.now)
+    answers = await asyncio.gather(decide(approver, approval), decide(second, approval))
+    assert sorted(one.status_code for one in answers) in ([303, 409], [409, 409])
+    journals = await inflows.journals()
+    assert journals.get("held_settled", 0) == [one.status_code for one in answers].count(303)
 
 
 async def test_who_approves_while_another_decides_for_long_reads_so(
