@@ -1,4 +1,4 @@
-"""Each rule, from its cause in the database: raised once, on the Overview, mailed, posted; ended once the cause is gone."""
+"""Each alarm from its cause in the database: raised once, shown, mailed, posted; ended once the cause is gone."""
 
 from __future__ import annotations
 
