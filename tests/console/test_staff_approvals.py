@@ -282,13 +282,13 @@ async def test_what_cannot_be_approved_is_not_proposed(
     assert (late.status_code, "only a held one" in late.text) == (409, True)
     at = await in_suspense(inflows, admin)
     business_id = inflows.shop.business_id
-    for to, why in (
-        ({"business": business_id, "payment": "NO-SUCH"}, "has no payment NO-SUCH"),
-        ({"business": business_id, "account": "no-such"}, "has no virtual account no-such"),
-        ({"business": "0" * 24, "payment": "X"}, "has no payment X"),
+    for to, status, why in (
+        ({"business": business_id, "payment": "NO-SUCH"}, 409, "has no payment NO-SUCH"),
+        ({"business": business_id, "account": "no-such"}, 409, "has no virtual account no-such"),
+        ({"business": "0" * 24, "payment": "X"}, 422, "There is no such merchant"),
     ):
         answer = await operator.send(at, at=at, what="assign", why="x", **to)
-        assert (answer.status_code, why in answer.text) == (409, True), answer.text
+        assert (answer.status_code, why in answer.text) == (status, True), answer.text
     assert await admin.fetchval("SELECT count(*) FROM approval WHERE status = 'open'") == 0
 
 
