@@ -58,6 +58,7 @@ async def business_id(live: str) -> AsyncIterator[str]:
             """,
             new.business.id,
         )
+        await tx.execute("UPDATE person SET has_passkey = true WHERE email = $1", AUDITING)
     yield new.business.id
     await db.close()
 

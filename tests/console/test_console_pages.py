@@ -529,3 +529,23 @@ async def test_a_file_that_is_too_large_gives_the_form_back(
     assert answer.status_code == 413
     assert f"The file is too large. Choose one of at most {limit}." in answer.text
     assert ('aria-label="Pages"' in answer.text, 'type="file"' in answer.text) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "words"),
+    [
+        ("rate", "0", "Requests a second: enter a whole number from 1 to 100,000."),
+        ("burst", "1e3", "At once: enter a whole number from 1 to 100,000."),
+        ("tolerance", "-1", "Difference that is ignored, at most: enter whole minor units"),
+        ("hosts", "http://x", "Of the redirect hosts, “http://x” is not the name of a host"),
+        ("origins", "shop", "Of the checkout origins, “shop” must be an origin such as https://shop.example.com"),
+    ],
+)
+async def test_what_is_wrong_with_a_setting_names_it(
+    operator: SignedInStaff, shop: Shop, field: str, typed: str, words: str
+) -> None:
+    at = f"/merchants/{shop.business_id}"
+    fields = {"rate": "5", "burst": "5", "variance": "accept", "tolerance": "0", "names": "hold", "hosts": "",
+              "origins": "", "why": "agreed"}  # fmt: skip
+    answer = await operator.send(f"{at}/settings", at=at, **{**fields, field: typed})
+    assert (answer.status_code, words in answer.text) == (422, True)

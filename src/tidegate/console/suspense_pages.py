@@ -15,6 +15,7 @@ from tidegate.intake import store as intake_store
 from tidegate.intake import suspense_store
 from tidegate.intake.candidates import list_candidates
 from tidegate.intake.model import SuspenseDecision, SuspenseReceipt
+from tidegate.merchant import commands as merchants
 from tidegate.staff.permission import StaffPermission
 from tidegate.staff_approval import subject_store
 from tidegate.staff_approval.arguments import AssignArguments
@@ -86,12 +87,18 @@ class SuspensePages:
     async def _propose(self, visitor: ConsoleVisitor, receipt: SuspenseReceipt) -> Html:
         what, subject = visitor.form.get("what", ""), str(receipt.id)
         if what == "assign":
-            return await propose(
-                self.shell, visitor, "suspense.assign", receipt.business_id, subject, arguments=assigned_in(visitor)
-            )
+            to = assigned_in(visitor)
+            await self._refuse_unknown(to.business_id)
+            return await propose(self.shell, visitor, "suspense.assign", receipt.business_id, subject, arguments=to)
         if what in ("return", "close"):
             return await propose(self.shell, visitor, f"suspense.{what}", receipt.business_id, subject)
         raise NotFound("`what` is assign, return or close")
+
+    async def _refuse_unknown(self, business_id: str) -> None:
+        try:
+            await merchants.get(self.shell.db, business_id)
+        except NotFound:
+            raise Invalid(Problem("business", "There is no such merchant. Copy its id from its page.")) from None
 
     def routes(self) -> list[ConsoleRoute]:
         at = "/suspense/{receipt}"
