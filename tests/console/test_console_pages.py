@@ -15,6 +15,7 @@ from conftest import MakeCheckout
 from console.people import SignedInStaff
 from console.test_overview import rails_of
 from console.test_staff_approvals import decide, held, open_approval, proposed
+from earlier import earlier
 from inflow import CLOSE, DIFFERENT, Inflows, credit
 from tidegate.audit import chain, export
 from tidegate.core.clock import SystemClock
@@ -61,7 +62,7 @@ async def test_a_tampered_audit_row_is_found_and_named(
 @pytest.mark.parametrize(
     ("tampering", "named"),
     [
-        ("UPDATE audit SET written_at = written_at - interval '1 day' WHERE id = {row}", "was changed"),
+        (f"UPDATE audit SET {earlier('written_at', '1 day')} WHERE id = {{row}}", "was changed"),
         ("DELETE FROM audit_link WHERE business_id = '{business}'", "has no link"),
         (
             """

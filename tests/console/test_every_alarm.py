@@ -13,6 +13,7 @@ from checkout.paying import WITHOUT_MONEY, card
 from conftest import MakeCheckout
 from console.people import SignedInStaff
 from dashboard.people import People
+from earlier import earlier
 from inflow import Inflows, credit
 from receiver import Receiver, receiving
 from tidegate.alarm.commands import AlarmWatch
@@ -34,7 +35,7 @@ class Causes:
 
     async def books_unproven(self) -> Callable[[], Awaitable[Any]]:
         await prove(self.db)
-        await self.admin.execute("UPDATE proof SET ended_at = ended_at - interval '61 min'")
+        await self.admin.execute(f"UPDATE proof SET {earlier('ended_at', '61 min')}")
         return lambda: prove(self.db)
 
     async def books_wrong(self) -> Callable[[], Awaitable[Any]]:
@@ -53,7 +54,7 @@ class Causes:
 
     async def queue_old(self) -> Callable[[], Awaitable[Any]]:
         await self.inflows.notify(credit(await self.inflows.number()))
-        await self.admin.execute("UPDATE event SET created_at = created_at - interval '11 min'")
+        await self.admin.execute(f"UPDATE event SET {earlier('created_at', '11 min')}")
         return lambda: queue.fan_out(self.db, self.inflows.now)
 
     async def rail_failing(self) -> Callable[[], Awaitable[Any]]:
@@ -61,7 +62,7 @@ class Causes:
         for _ in range(20):
             answer = await (await self.new_checkout(self.inflows.shop)).charge(card(WITHOUT_MONEY))
             assert answer.status_code == 200
-        return lambda: self.admin.execute("UPDATE payment SET created_at = created_at - interval '61 min'")
+        return lambda: self.admin.execute(f"UPDATE payment SET {earlier('created_at', '61 min')}")
 
     cards_declined = rail_failing
 

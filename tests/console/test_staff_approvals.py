@@ -372,6 +372,7 @@ async def test_of_money_that_is_held_nothing_is_booked_twice_after_its_account_w
     assert journals.get("held_settled", 0) == [one.status_code for one in answers].count(303)
 
 
+@pytest.mark.one_server("on a cluster, a lock on another node is waited for until the statement's time is over")
 async def test_who_approves_while_another_decides_for_long_reads_so(
     operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any
 ) -> None:

@@ -15,6 +15,7 @@ from build import Shop, order
 from checkout.paying import card
 from conftest import MakeCheckout
 from dashboard.people import People, SignedInPerson
+from earlier import earlier
 from tidegate.audit.model import OPERATOR
 from tidegate.core.ids import Mode
 from tidegate.dashboard import home_store
@@ -282,7 +283,7 @@ async def test_the_roll_up_passes_no_journal_that_is_too_young(
     """By the database's clock, which numbers them: that of a machine may be a minute behind it."""
     for _ in range(3):
         assert (await (await new_checkout(shop)).charge(card())).status_code == 200
-    await admin.execute("UPDATE journal SET created_at = created_at - interval '1 minute'")
+    await admin.execute(f"UPDATE journal SET {earlier('created_at', '1 minute')}")
     assert (await roll_up(db)).done == 0
     booked = "SELECT timestamptz '2020-01-01Z' + max(id) * interval '1 microsecond' FROM journal"
     async with db.transaction() as tx:
