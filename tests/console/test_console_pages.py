@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
 import re
 from datetime import timedelta
@@ -17,6 +18,7 @@ from console.test_overview import rails_of
 from console.test_staff_approvals import decide, held, open_approval, proposed
 from earlier import earlier
 from inflow import CLOSE, DIFFERENT, Inflows, credit
+from process import run_here
 from tidegate.audit import chain, export
 from tidegate.core.clock import SystemClock
 from tidegate.core.money import Currency
@@ -38,7 +40,7 @@ async def linked(runtime: Runtime) -> None:
 
 
 async def test_a_tampered_audit_row_is_found_and_named(
-    operator: SignedInStaff, shop: Shop, runtime: Runtime, admin: Any
+    operator: SignedInStaff, shop: Shop, runtime: Runtime, admin: Any, database_url: str
 ) -> None:
     at = f"/merchants/{shop.business_id}"
     await operator.send(f"{at}/suspend", at=at, reason="unpaid")
@@ -48,6 +50,8 @@ async def test_a_tampered_audit_row_is_found_and_named(
     await admin.execute("UPDATE audit SET actor = 'operator' WHERE id = $1", row["id"])
     found = (await operator.send("/audit/verify", at="/audit")).text
     assert f"row {shop.business_id}/{row['id']} of the audit trail was changed" in found
+    code, said = await asyncio.to_thread(run_here, "doctor", "--books", DATABASE_URL=database_url, COLUMNS="240")
+    assert (code, f"{shop.business_id}/{row['id']} of the audit trail was changed" in said) == (1, True)
     # The next proof of the books says so too, and the overview.
     await prove_due(runtime.db, SystemClock())
     assert "was changed" in (await operator.get()).text

@@ -11,7 +11,7 @@ from tidegate.console.merchants import MerchantPages
 from tidegate.console.proposing import clock_ahead, propose, show_proposals
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Problem, RefundExceedsAvailable, Refusal
-from tidegate.core.money import Currency, Money
+from tidegate.core.money import Money
 from tidegate.core.visible import visible
 from tidegate.dashboard import refund_form
 from tidegate.dashboard.format import amount
@@ -80,7 +80,7 @@ class RefundForMerchantPages:
         business_id, reference = visitor.request.path["business"], visitor.request.path["reference"]
         try:
             subject = await self._subject(business_id, reference)
-            wanted = refund_in(visitor, subject.received.currency)
+            wanted = refund_in(visitor, subject)
             return await propose(self.shell, visitor, _COMMAND, business_id, reference, arguments=wanted)
         except (Invalid, ChangedElsewhere, Conflict, RefundExceedsAvailable) as wrong:
             return await self._page(visitor, wrong)
@@ -145,13 +145,13 @@ def _booked(exchange: RefundExchange) -> str:
     return f"{label.lower()} of {amount(value)}" if isinstance(value, Money) else "no exchange gain or loss"
 
 
-def refund_in(visitor: ConsoleVisitor, currency: Currency) -> OperatorRefund:
+def refund_in(visitor: ConsoleVisitor, subject: Subject) -> OperatorRefund:
     form = visitor.form
     rate, typed = form.get("rate", ""), form.get("amount", "")
-    if rate and rate not in set(RefundRate):
-        raise Invalid(Problem("rate", f"Choose one of {', '.join(RefundRate)}."))
+    if rate not in set(RefundRate) and (rate or subject.conversion is not None):
+        raise Invalid(Problem("rate", "Choose at which rate the wallet pays."))
     return OperatorRefund(
-        amount=refund_form.amount_in(typed, currency).major if typed.strip() else None,
+        amount=refund_form.amount_in(typed, subject.received.currency).major if typed.strip() else None,
         reason=refund_form.text_in(form.get("reason", ""), "reason"),
         rate=RefundRate(rate) if rate else None,
     )
