@@ -39,7 +39,8 @@ from tidegate.webhook.model import EVENTS
 PAGES = (
     "", "/find?q=x", "/find?q=order", "/payments/{business}/{payment}", "/refunds/{business}/{payment}",
     "/taken/NGN", "/alarms", "/alarms/{alarm}",
-    "/merchants", "/merchants/{business}", "/merchants/{business}/keys", "/approvals", "/accounts",
+    "/merchants", "/merchants/{business}", "/merchants/{business}/keys", "/merchants/{business}/wallets/NGN",
+    "/approvals", "/accounts",
     "/accounts/{account}", "/held",
     "/held?status=returned", "/held/{held}", "/held/{returned}", "/refunds/{business}/{inflow}",
     "/suspense", "/suspense/{receipt}", "/suspense/{closed}", "/quarantine?subject={quarantined}",

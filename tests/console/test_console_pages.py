@@ -444,6 +444,23 @@ async def test_the_books_are_proven_and_every_figure_opens_its_entries(
         await operator.get(below)
 
 
+async def test_the_balance_of_a_merchant_s_wallet_opens_the_entries_that_make_it(
+    operator: SignedInStaff, inflows: Inflows, shop: Shop, admin: Any
+) -> None:
+    for minor in (50_00, 70_00):
+        await inflows.notified(credit(await inflows.number(), minor))
+    at = f"/merchants/{inflows.shop.business_id}"
+    balance = await admin.fetchval("SELECT balance_minor FROM wallet WHERE currency = 'EUR'")
+    door = f'href="/console{at}/wallets/EUR">€{balance / 100:,.2f}</a>'
+    assert door in (await operator.get(at)).text
+    page = (await operator.get(f"{at}/wallets/EUR")).text
+    rows = re.findall(r'<td class="num">(−?)€([\d,.]+)</td>', page)
+    assert sum(float(f"{sign and '-'}{text}") for sign, text in rows) == balance / 100
+    assert f"€{balance / 100:,.2f} in all" in page
+    for other in (f"{at}/wallets/USD", f"{at}/wallets/XXX", f"/merchants/{'0' * 24}/wallets/EUR"):
+        await operator.get(other, status=404)
+
+
 async def test_merchants_of_one_name_fill_several_pages(operator: SignedInStaff, admin: Any) -> None:
     await admin.execute(
         """

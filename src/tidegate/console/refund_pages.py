@@ -21,9 +21,11 @@ from tidegate.merchant import commands as merchants
 from tidegate.payment import store as payments
 from tidegate.payment.model import Payment, PaymentStatus
 from tidegate.payment.store import PaymentKey
+from tidegate.rail import pause_store
 from tidegate.rail.deps import PaymentDeps
 from tidegate.refund import commands, model
 from tidegate.refund.model import RefundExchange, RefundRate, Subject
+from tidegate.staff import store as staff_store
 from tidegate.staff.permission import StaffPermission
 from tidegate.staff_approval import commands as staff_approvals
 from tidegate.staff_approval.arguments import OperatorRefund
@@ -67,11 +69,14 @@ class RefundForMerchantPages:
             version = await staff_approvals.version_of(tx, _COMMAND, business.id, subject.reference)
             found = await approval_store.list_about(tx, business.id, subject.reference)
             proposed = await show_proposals(self.shell, visitor, tx, found)
+            paused = await pause_store.list_of_rails(tx, [one.rail for one in subject.transfers])
+            names = await staff_store.list_names(tx) if paused else {}
         return self.shell.page(
             visitor, "refund.html", title=f"Refund {subject.reference}", section="Refunds & returns",
             ahead=clock_ahead(self.shell, business.id), wrong=wrong,
             status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409, business=business,
             subject=subject, version=version, proposed=proposed, rates=rate_choices(subject),
+            paused=paused, names=names,
             is_proposed=any(one.request.command == _COMMAND and not one.is_void for one in proposed),
             refusal=refusal_of(subject, payment), disputes=[_sentence(one.sentence) for one in subject.disputes],
         )  # fmt: skip
