@@ -19,7 +19,7 @@ from tidegate.collection import reversal, review
 from tidegate.core.clock import Clock, ShiftedClock, monotonic_s
 from tidegate.core.errors import Unavailable
 from tidegate.core.ids import Mode
-from tidegate.dashboard import roll_up
+from tidegate.dashboard.roll_up import RollUp
 from tidegate.doctor import proof
 from tidegate.infra import backoff, leased_work
 from tidegate.infra.job_round import JobRounds
@@ -83,8 +83,11 @@ async def _send_mail(deps: PaymentDeps, clock: Clock) -> RoundResult:
     return await mail.send_due(deps.db, deps.mail, clock)
 
 
+_roll_up = RollUp()
+
+
 async def _roll_up_takings(deps: PaymentDeps, _: Clock) -> RoundResult:
-    return await roll_up.roll_up(deps.db)
+    return await _roll_up(deps.db)
 
 
 async def _trade_sample_day(deps: PaymentDeps, clock: Clock) -> RoundResult:

@@ -10,6 +10,7 @@ import pytest
 
 from cli.live_staff import APPROVING, AUDITING, OPERATING, PASSWORD, add_staff
 from cli.operating import Operator
+from earlier import earlier
 from live_database import live_database
 from tidegate.core.clock import SystemClock
 from tidegate.core.ids import Mode
@@ -58,6 +59,7 @@ async def business_id(live: str) -> AsyncIterator[str]:
             """,
             new.business.id,
         )
+        await tx.execute("UPDATE person SET has_passkey = true WHERE email = $1", AUDITING)
     yield new.business.id
     await db.close()
 
@@ -159,9 +161,7 @@ async def test_without_mail_the_link_of_an_invitation_is_printed_on_the_server_a
     assert (await operator.said(*link)).startswith(place)
     printed = "SELECT actor FROM audit WHERE action = 'team.invitation_printed' AND subject = $1"
     assert await row.fetchval(printed, email) == "operator"
-    await row.execute(
-        "UPDATE approval SET decided_at = decided_at - interval '3 days' WHERE id = $1", waiting["number"]
-    )
+    await row.execute(f"UPDATE approval SET {earlier('decided_at', '3 days')} WHERE id = $1", waiting["number"])
     assert "more than three days ago" in await operator.refused(*link)
     await row.execute("UPDATE approval SET decided_at = now() WHERE id = $1", waiting["number"])
     await row.execute("UPDATE person SET password_hash = 'chosen' WHERE email = $1", email)

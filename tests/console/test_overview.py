@@ -13,6 +13,7 @@ from conftest import MakeCheckout, MakeShop
 from console.people import SignedInStaff, StaffPeople
 from console.test_reconciling import Reconciling
 from console.test_staff_approvals import rail_resumed
+from earlier import earlier
 from inflow import Inflows, credit
 from tidegate.alarm.health_store import RailHour
 from tidegate.console import overview
@@ -154,7 +155,7 @@ async def test_what_waits_says_how_much_money_and_is_marked_when_it_is_old(
     for below, words in (("/held", "€50.00"), ("/suspense", "€20.00")):
         assert re.search(rf'href="{PATH}{below}">[^<]*</a><br><span class="small muted">{words}<', page), below
     assert 'class="state warn">oldest' not in page
-    await admin.execute("UPDATE receipt SET created_at = created_at - interval '3 days' WHERE outcome = 'suspense'")
+    await admin.execute(f"UPDATE receipt SET {earlier('created_at', '3 days')} WHERE outcome = 'suspense'")
     assert 'class="state warn">oldest 3 d' in (await operator.get()).text
 
 

@@ -15,10 +15,11 @@ from build import Shop, order
 from checkout.paying import card
 from conftest import MakeCheckout
 from dashboard.people import People, SignedInPerson
+from earlier import earlier
 from tidegate.audit.model import OPERATOR
 from tidegate.core.ids import Mode
 from tidegate.dashboard import home_store
-from tidegate.dashboard.roll_up import roll_up
+from tidegate.dashboard.roll_up import RollUp
 from tidegate.infra.db import Database
 from tidegate.member.permission import Role
 from tidegate.merchant import commands as merchants
@@ -264,8 +265,8 @@ async def test_home_counts_the_same_before_and_after_the_roll_up(
     for _ in range(2):
         assert (await (await new_checkout(shop)).charge(card())).status_code == 200
     assert "200.00</a></p>" in (await owner.get()).text
-    assert (await roll_up(db, settled_s=0)).done == 2
-    assert (await roll_up(db, settled_s=0)).done == 0
+    assert (await RollUp(settled_s=0)(db)).done == 2
+    assert (await RollUp(settled_s=0)(db)).done == 0
     assert await admin.fetchval("SELECT sum(received_minor) FROM takings") == 20_000
     assert (await (await new_checkout(shop)).charge(card())).status_code == 200
     assert "300.00</a></p>" in (await owner.get()).text
@@ -282,14 +283,14 @@ async def test_the_roll_up_passes_no_journal_that_is_too_young(
     """By the database's clock, which numbers them: that of a machine may be a minute behind it."""
     for _ in range(3):
         assert (await (await new_checkout(shop)).charge(card())).status_code == 200
-    await admin.execute("UPDATE journal SET created_at = created_at - interval '1 minute'")
-    assert (await roll_up(db)).done == 0
+    await admin.execute(f"UPDATE journal SET {earlier('created_at', '1 minute')}")
+    assert (await RollUp()(db)).done == 0
     booked = "SELECT timestamptz '2020-01-01Z' + max(id) * interval '1 microsecond' FROM journal"
     async with db.transaction() as tx:
         newest = await admin.fetchval(booked)
         assert await home_store.roll_up(tx, shop.business_id, before=newest, limit=10) == 2
         assert await home_store.list_behind(tx, before=newest, limit=1) == []
-    assert (await roll_up(db, settled_s=0)).done == 1
+    assert (await RollUp(settled_s=0)(db)).done == 1
     assert await admin.fetchval("SELECT sum(payments) FROM takings") == 3
 
 

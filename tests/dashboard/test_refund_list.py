@@ -14,6 +14,7 @@ from build import Checkout, Shop
 from checkout.paying import card
 from conftest import MakeCheckout
 from dashboard.people import People, SignedInPerson
+from earlier import earlier
 from tidegate.approval.model import WaitingRequest
 from tidegate.audit.model import OPERATOR, staff
 from tidegate.dashboard.refunds import waiting_words
@@ -149,7 +150,7 @@ async def test_a_request_that_nobody_decided_in_time_waits_no_more(
     at = f"/payments/{paid.pay_code}"
     await support.send(f"{at}/refund", at=at, what="part", amount="5")
     assert "waits for a second person" in (await support.get(at)).text
-    await admin.execute("UPDATE audit SET created_at = created_at - interval '3 days' WHERE action = 'refund.proposed'")
+    await admin.execute(f"UPDATE audit SET {earlier('created_at', '3 days')} WHERE action = 'refund.proposed'")
     assert "waits for a second person" not in (await support.get(at)).text
 
 

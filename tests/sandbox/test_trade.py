@@ -17,7 +17,7 @@ from tidegate import worker
 from tidegate.console import work_store
 from tidegate.core.clock import ShiftedClock
 from tidegate.core.errors import Invalid
-from tidegate.dashboard.roll_up import roll_up
+from tidegate.dashboard.roll_up import RollUp
 from tidegate.infra.egress import Egress
 from tidegate.infra.telemetry import Meter
 from tidegate.merchant import commands as merchants
@@ -59,11 +59,12 @@ async def test_the_overview_of_the_console_shows_the_trade(
     """Its clock is a week ahead; the roll-up goes by the real time of the bookings."""
     await (await trade_of(runtime, shop, tick)).run(days=7)
     paid = await admin.fetchval("SELECT count(*) FROM journal WHERE kind = 'checkout_settled'")
-    while (await roll_up(runtime.db, settled_s=0)).done:
+    roll_up = RollUp(settled_s=0)
+    while (await roll_up(runtime.db)).done:
         pass
     assert await admin.fetchval("SELECT sum(payments) FROM takings") == paid
     page = (await operator.get()).text
-    assert "No checkout payment in the last 14 days" not in page
+    assert "Nothing was taken by checkout in the last 14 days" not in page
     async with runtime.db.connection() as tx:
         taken = await work_store.list_taken(tx, since=runtime.clock.now() - timedelta(days=14), days=14)
     received = await admin.fetchval("SELECT sum(received_minor) FROM takings")

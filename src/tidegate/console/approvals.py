@@ -60,8 +60,7 @@ class ApprovalPages:
         except (Conflict, Invalid, NotFound, InsufficientBalance, RefundExceedsAvailable) as wrong:
             return await self._page(visitor, wrong)
         waits = staff_approvals.waits_for_its_link(self.shell.approvals, request.command)
-        said = "approved" if not waits else "mail_page" if self.shell.is_sandbox else "no_mail"
-        return self._back(visitor, request, said)
+        return self._back(visitor, request, "no_mail" if waits else "approved")
 
     async def confirms_approval(self, visitor: ConsoleVisitor) -> str:
         return f"Approve {await self._words(visitor)}"

@@ -13,8 +13,6 @@ from tidegate.infra.db import Tx
 from tidegate.payment.row import PaymentRow
 from tidegate.payment.variance import Variance
 
-# Journals that are younger may still be joined by one with a smaller number.
-SETTLED_S = 30
 # What needs attention is counted up to so many of each kind.
 LOOKED_AT_MAX = 100
 

@@ -107,7 +107,7 @@ def read_file(path: Path) -> dict[str, str]:
 
 async def _new_business(db: Database, *, now: datetime) -> dict[str, str]:
     new = await merchants.create(db, name=_NAME, email=_EMAIL, mode=Mode.SANDBOX, now=now)
-    await merchants.change(db, new.business.id, {"time_zone": _ZONE}, now=now)
+    await merchants.change(db, new.business.id, {"time_zone": _ZONE}, by=OURSELVES, now=now)
     return {"businessId": new.business.id, "secretKey": new.secret_key, "publicKey": new.public_key}
 
 

@@ -28,13 +28,14 @@ CHANGED = "it has changed since this page was drawn; look again and decide anew"
 NOTHING = NoArguments()
 
 
-GONE = "does not exist, or no longer needs this decision"
+def _gone(command: str, subject: str) -> str:
+    return f"nothing is to be decided about {subject or command}: it does not exist, or was decided already"
 
 
 async def version_of(tx: Tx, command: str, business_id: str, subject: str) -> int:
     found = await _version_now(tx, command, business_id, subject)
     if found is None:
-        raise NotFound(f"{subject or command} {GONE}")
+        raise NotFound(_gone(command, subject))
     return found
 
 
@@ -65,7 +66,7 @@ async def propose(tx: Tx, proposal: Proposal, *, by: Actor, now: datetime) -> in
         raise Invalid(Problem("why", "This looks like a card number; never write card data here."))
     version = await _version_now(tx, proposal.command, proposal.business_id, proposal.subject)
     if version is None:
-        raise Conflict(f"{proposal.subject or proposal.command} {GONE}")
+        raise Conflict(_gone(proposal.command, proposal.subject))
     if version != proposal.version:
         raise ChangedElsewhere(CHANGED)
     approval_id = await approvals.insert(tx, proposal, now=now, expires_at=now + LASTS)

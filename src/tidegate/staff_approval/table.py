@@ -190,7 +190,7 @@ STAFF_COMMANDS: dict[str, StaffCommand] = {
     "person.reset": StaffCommand(
         NoArguments, store.version_of_person, rights.reset_factors,
         lambda _: "Remove all second factors of a person, 24 hours later", describe.person, lambda _: "/merchants",
-        is_of_platform=True,
+        is_of_platform=True, check=check.person,
     ),
     erasure.COMMAND: StaffCommand(
         NoArguments, erasure.version_of, erasing.run, lambda _: "Erase a payer's personal data; it cannot be undone",
