@@ -122,6 +122,7 @@ async def test_of_two_requests_about_one_payment_each_says_that_approving_it_voi
     number = await people.admin.fetchval("SELECT min(id) FROM approval")
     assert (await owner.send(f"/approvals/{number}/approve", at="/refunds?tab=approve")).status_code == 303
     assert [waits for _, waits in await rows_of(owner)] == ["has changed since; decline it and ask anew", "Owner"]
+    assert "for a second person" not in (await owner.get(at)).text
 
 
 async def test_of_two_who_ask_at_once_for_more_than_there_is_the_second_is_refused(
