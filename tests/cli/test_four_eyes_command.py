@@ -158,7 +158,7 @@ async def test_without_mail_the_link_of_an_invitation_is_printed_on_the_server_a
     assert (f"tidegate approval link {email}" in said, "https://" in said) == (True, False)
     place = "https://console.example.com/console/reset/" if who == "staff" else "https://api.example.com/dashboard/inv"
     assert (await operator.said(*link)).startswith(place)
-    printed = "SELECT actor FROM audit WHERE action = 'invitation.printed' AND subject = $1"
+    printed = "SELECT actor FROM audit WHERE action = 'team.invitation_printed' AND subject = $1"
     assert await row.fetchval(printed, email) == "operator"
     await row.execute(
         "UPDATE approval SET decided_at = decided_at - interval '3 days' WHERE id = $1", waiting["number"]

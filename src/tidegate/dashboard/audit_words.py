@@ -88,6 +88,7 @@ ACTIONS = {
     "team.factors_end": ActionWords("decided to remove, in 24 hours, the second factors of", "/team"),
     "team.factors_reset": ActionWords("reset the second factors of", "/team"),
     "team.invited": ActionWords("invited", "/team"),
+    "team.invitation_printed": ActionWords("printed the link of the invitation of", "/team"),
     "team.joined": ActionWords("joined the team"),
     "team.removed": ActionWords("removed from the team", "/team"),
     "team.role": ActionWords("changed the role of", "/team"),

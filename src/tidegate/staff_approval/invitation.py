@@ -27,7 +27,7 @@ async def print_link(deps: StaffApprovalDeps, email: str, *, by: Actor) -> str:
             raise Conflict(f"the invitation of {email} was approved more than three days ago; propose it anew")
         await _refuse_known(tx, found)
         await audit.insert(
-            tx, found.business_id, by, action="invitation.printed", subject=email, details={"approval": found.id},
+            tx, found.business_id, by, action="team.invitation_printed", subject=email, details={"approval": found.id},
             now=now,
         )  # fmt: skip
     run = StaffCommandRun(
