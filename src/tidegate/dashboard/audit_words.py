@@ -89,6 +89,7 @@ ACTIONS = {
     "team.factors_reset": ActionWords("reset the second factors of", "/team"),
     "team.invitation_printed": ActionWords("printed, on the server, the link of the invitation of", "/team"),
     "team.invited": ActionWords("invited", "/team"),
+    "team.invitation_printed": ActionWords("printed the link of the invitation of", "/team"),
     "team.joined": ActionWords("joined the team"),
     "team.removed": ActionWords("removed from the team", "/team"),
     "team.role": ActionWords("changed the role of", "/team"),
