@@ -87,7 +87,6 @@ ACTIONS = {
     "suspense.returned": ActionWords("sent money without an owner back"),
     "team.factors_end": ActionWords("decided to remove, in 24 hours, the second factors of", "/team"),
     "team.factors_reset": ActionWords("reset the second factors of", "/team"),
-    "team.invitation_printed": ActionWords("printed, on the server, the link of the invitation of", "/team"),
     "team.invited": ActionWords("invited", "/team"),
     "team.invitation_printed": ActionWords("printed the link of the invitation of", "/team"),
     "team.joined": ActionWords("joined the team"),
