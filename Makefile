@@ -64,7 +64,7 @@ demo: $(VENV)/.run  ## start the sandbox and a small shop that uses it, at http:
 	@$(BIN)/python -m examples.shop
 
 shots: $(VENV)/.dev $(VENV)/.browser  ## examine every page in every state, and take pictures of them, into shots/
-	@TIDEGATE_SCENES=all $(BIN)/python -m pytest tests/pages/shots.py tests/pages/test_scenes.py $(ARGS)
+	@TIDEGATE_SCENES=all $(BIN)/python -m pytest tests/pages/shots.py tests/pages/test_scenes.py tests/dashboard/test_browser.py $(ARGS)
 	@echo "Open shots/index.html to see them side by side."
 
 browser: $(VENV)/.dev  ## install the browser that tests of pages run in, when there is none

@@ -55,6 +55,7 @@ PAGES = {
     "is:over": "/payments?q=is:over",
     "e-mail": "/payments?q=payer-7@example.com",
     "name": "/payments?q=name:Grace+Obi",
+    "name, as it is typed": "/payments?q=Grace+Obi",
     "reference, few": "/payments?q=ORDER-7777",
     "reference, all": "/payments?q=ORDER-",
     "amount, few": "/payments?q=amount:50000",

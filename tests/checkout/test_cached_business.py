@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 
 import pytest
 
@@ -19,6 +20,7 @@ from tidegate.payment.view_store import PaymentView
 from tidegate.settings import Settings
 
 NEW_RATE = 77
+FindViews = Callable[[Tx, Sequence[PaymentKey]], Awaitable[list[PaymentView | None]]]
 
 
 async def test_a_business_that_changes_during_a_request_is_read_anew_by_the_next(
@@ -30,13 +32,17 @@ async def test_a_business_that_changes_during_a_request_is_read_anew_by_the_next
         owners = [getattr(getattr(route.app, "respond", None), "__self__", None) for route in service.routing.routes]
         commands = next(owner.commands for owner in owners if isinstance(owner, CheckoutApi))
         business = (await commands.look(visit)).business
-        find_views = view_store.find_views
 
-        async def find_after_a_change(tx: Tx, keys: Sequence[PaymentKey]) -> list[PaymentView | None]:
+        async def find_after_a_change(
+            find_views: FindViews, tx: Tx, keys: Sequence[PaymentKey]
+        ) -> list[PaymentView | None]:
             await merchants.change(db, business.id, {"rate_per_second": NEW_RATE}, now=SystemClock().now())
             seen = await find_views(tx, keys)
             await commands.key_cache.refresh()
             return seen
 
-        monkeypatch.setattr(view_store, "find_views", find_after_a_change)
+        # As it is asked for on one PostgreSQL, and on a cluster.
+        for name in ("find_views", "find_views_of_business"):
+            find = partial(find_after_a_change, getattr(view_store, name))
+            monkeypatch.setattr(view_store, name, find)
         assert (await commands.look(visit)).business.rate_per_second == NEW_RATE

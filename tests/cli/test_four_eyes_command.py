@@ -10,6 +10,7 @@ import pytest
 
 from cli.live_staff import APPROVING, AUDITING, OPERATING, PASSWORD, add_staff
 from cli.operating import Operator
+from earlier import earlier
 from live_database import live_database
 from tidegate.core.clock import SystemClock
 from tidegate.core.ids import Mode
@@ -58,6 +59,7 @@ async def business_id(live: str) -> AsyncIterator[str]:
             """,
             new.business.id,
         )
+        await tx.execute("UPDATE person SET has_passkey = true WHERE email = $1", AUDITING)
     yield new.business.id
     await db.close()
 
@@ -137,6 +139,34 @@ async def test_a_key_is_shown_when_it_is_proposed_and_works_once_it_is_approved(
     assert await row.fetchval(kept, business_id, made["secretKey"][-4:]) == 0
     await operator.said("approval", "approve", str(made["proposed"]), "--by", APPROVING, typed=PASSWORD)
     assert await row.fetchval(kept, business_id, made["secretKey"][-4:]) == 1
+
+
+@pytest.mark.parametrize("who", ["staff", "owner"])
+async def test_without_mail_the_link_of_an_invitation_is_printed_on_the_server_alone(
+    operator: Operator, business_id: str, row: asyncpg.Connection, who: str
+) -> None:
+    email, by = f"new-{who}@example.com", OPERATING if who == "owner" else "sade@example.com"
+    asked: tuple[str, ...] = ("dashboard", "invite", business_id, email)
+    if who == "staff":
+        asked = ("staff", "add", email, "--name", "Bisi Ade", "--role", "operator")
+    link = ("approval", "link", email)
+    assert "no invitation of" in await operator.refused(*link)
+    await operator.said(*asked, "--why", "starts on Monday", "--by", by, typed=PASSWORD)
+    assert "no invitation of" in await operator.refused(*link)
+    [waiting] = await operator.json("approval", "list")
+    approved = ("approval", "approve", str(waiting["number"]), "--by", APPROVING)
+    said = await operator.said(*approved, typed=PASSWORD)
+    assert (f"tidegate approval link {email}" in said, "https://" in said) == (True, False)
+    place = "https://console.example.com/console/reset/" if who == "staff" else "https://api.example.com/dashboard/inv"
+    assert (await operator.said(*link)).startswith(place)
+    printed = "SELECT actor FROM audit WHERE action = 'team.invitation_printed' AND subject = $1"
+    assert await row.fetchval(printed, email) == "operator"
+    await row.execute(f"UPDATE approval SET {earlier('decided_at', '3 days')} WHERE id = $1", waiting["number"])
+    assert "more than three days ago" in await operator.refused(*link)
+    await row.execute("UPDATE approval SET decided_at = now() WHERE id = $1", waiting["number"])
+    await row.execute("UPDATE person SET password_hash = 'chosen' WHERE email = $1", email)
+    if who == "staff":
+        assert "has chosen a password already" in await operator.refused(*link)
 
 
 async def test_what_stops_money_is_done_by_one_and_its_end_is_proposed(

@@ -17,7 +17,14 @@ from tidegate.staff_approval.table import STAFF_COMMANDS
 
 TEMPLATES = Path(console.__file__).parent / "templates"
 # Of forms that both doors have.
-SHARED_FIELDS = (Path(dashboard.__file__).parent / "templates" / "key_fields.html",)
+SHARED = Path(dashboard.__file__).parent / "templates"
+# Where a form without an address of its own is sent: to its page.
+PAGE_OF = {
+    "held.html": "/held/{inflow}",
+    "suspense.html": "/suspense/{receipt}",
+    "refund.html": "/refunds/{business}/{reference}",
+    "reconcile.html": "/reconcile",
+}
 
 
 class Action(NamedTuple):
@@ -62,6 +69,8 @@ ACTIONS = (
     Action("webhook.add", "proposeEndpoint", "webhook add"),
     Action("webhook.change", "proposeEndpoint", "webhook set"),
     Action("webhook.commands.change", "stopEndpoint", "webhook set"),
+    Action("webhook.commands.change", "paceEndpoint", "webhook set"),
+    Action("webhook.add", "proposeEndpoint", "merchant set"),
     Action("webhook.commands.resend", "resendForMerchant", "events resend"),
     Action("payer.erase", "proposeErasure", "erase"),
     Action("staff.add", "proposeOnStaff", "staff add"),
@@ -88,6 +97,7 @@ ACTIONS = (
     Action("webhook.job_command.retry", "retryJob", "job retry"),
     Action("webhook.job_command.run", "runJob", "job run"),
     Action("reconcile.commands.reconcile", "reconcile", "reconcile"),
+    Action("reconcile.commands.reconcile_with_list", "reconcileList", "reconcile"),
     Action("reconcile.explanation.explain", "explainBreaks", "reconcile"),
     Action("doctor.proof.prove", "proveBooks", "doctor"),
     Action("doctor.commands.examine", "examineDeployment", "doctor"),
@@ -104,7 +114,7 @@ READS = ("list", "rounds", "show", "statement", "match", "try", "verify-signatur
 ONLY_BY_COMMAND = {
     "runs the deployment": {
         "dev", "serve", "worker", "migrate", "init", "env", "reencrypt", "listen", "trigger", "sandbox trade",
-        "console link",
+        "console link", "approval link",
         "dashboard link", "emulate bank", "emulate pawapay", "emulate paystack",
     },
     # One person's browser must not be able to credit money, and a file for the bank is in the bank's folder alone.
@@ -140,6 +150,22 @@ ONLY_OPTIONS = {
 }  # fmt: skip
 
 
+# Where one of these has another name in its form, or its form says it by being there.
+OTHER_FIELD = {
+    ("merchant create", "--email"): "email",
+    ("merchant set", "--email"): "contact",
+    ("account document open", "--why"): "reason",
+    ("bank payout refuse", "--why"): "reason",
+    ("reconcile", "--note"): "note",
+    # One form enables, the other one stops.
+    ("webhook set", "--status"): "endpoint",
+    # Set once it is there.
+    ("webhook add", "--rate-per-second"): "endpoint",
+}
+# A part of the page's address.
+IN_ADDRESS = {"--business": "{business}", "--account": "{account}", "--rail": "{rail}"}
+
+
 def test_every_staff_command_is_on_both_sides_or_says_why_not() -> None:
     assert STAFF_COMMANDS.keys() - {one.command for one in ACTIONS} == set()
 
@@ -155,13 +181,43 @@ def test_every_command_that_changes_something_is_a_form_of_the_console() -> None
     assert changing == {one.words for one in ACTIONS} | alone
 
 
-def test_every_option_of_such_a_command_is_a_field_of_the_console_or_says_why_not() -> None:
-    templates = "".join(file.read_text() for file in (*TEMPLATES.glob("*.html"), *SHARED_FIELDS))
-    shown = set(re.findall(r'name="([a-z_]+)["-]|parts\.field\("([a-z_]+)["-]', templates))
-    fields = {name for pair in shown for name in pair if name} | {"why"}
-    assert {option: field for option, field in FIELD_OF.items() if field not in fields} == {}
-    options = {option for one in ACTIONS for option in options_of(one.words)}
-    assert options - FIELD_OF.keys() - set().union(*ONLY_OPTIONS.values()) == set()
+async def test_every_option_of_a_command_is_a_field_of_its_own_form_or_says_why_not(runtime: Runtime) -> None:
+    paths = {row.name: row.path for row in table_of(runtime) if row.method == "POST"}
+    said = set().union(*ONLY_OPTIONS.values())
+    for words in {one.words for one in ACTIONS}:
+        sent_to = [paths[one.route] for one in ACTIONS if one.words == words]
+        found = set().union(*(fields_sent_to(path) for path in sent_to))
+        for option in set(options_of(words)) - said:
+            field = OTHER_FIELD.get((words, option)) or FIELD_OF[option]
+            is_in_address = option in IN_ADDRESS and IN_ADDRESS[option] in sent_to[0]
+            assert field in found or is_in_address, (words, option)
+
+
+async def test_every_form_of_the_console_is_on_a_page(runtime: Runtime) -> None:
+    paths = {row.name: row.path for row in table_of(runtime) if row.method == "POST"}
+    assert {name for name, path in paths.items() if not forms_sent_to(path)} == set()
+
+
+def fields_sent_to(path: str) -> set[str]:
+    """Names of the fields of all forms that are sent there, as the templates have them."""
+    found = " ".join(forms_sent_to(path))
+    found += " ".join((SHARED / name).read_text() for name in re.findall(r'include "(\w+\.html)"', found))
+    pairs = re.findall(r'name="([a-z_]+)["-]|parts\.field\("([a-z_]+)["-]', found)
+    return {name for pair in pairs for name in pair if name} | ({"why"} if "pieces.why(" in found else set())
+
+
+def forms_sent_to(path: str) -> list[str]:
+    return [form for address, form in all_forms() if address.fullmatch(path)]
+
+
+def all_forms() -> Iterator[tuple[re.Pattern[str], str]]:
+    """Where each form is sent, and its text. An address in a template is made of words, and names for the rest."""
+    for file in (*TEMPLATES.glob("*.html"), SHARED / "delivery.html"):
+        for form in re.findall(r'<form method="post".*?</form>', file.read_text(), re.DOTALL):
+            addresses = re.findall(r'action="\{\{ path\((.*?)\) \}\}"', form)
+            for address in addresses or [f"'{PAGE_OF[file.name]}'"]:
+                parts = (part.strip() for part in address.split("~"))
+                yield re.compile("".join(re.escape(one[1:-1]) if one[0] in "'\"" else ".+" for one in parts)), form
 
 
 def options_of(words: str) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from markupsafe import escape
 from playwright.async_api import Browser, Page
 
 from bank.world import BankWorld
@@ -25,6 +26,7 @@ from dashboard.people import People
 from dashboard.test_browser import VIEWS, look_at
 from dispute.test_disputes import DUE_AT
 from inflow import DIFFERENT, Inflows, credit
+from pages.hostile import RUN
 from tidegate.core.money import Currency, Money
 from tidegate.intake import commands as intake
 from tidegate.member.permission import Role
@@ -37,7 +39,8 @@ from tidegate.webhook.model import EVENTS
 PAGES = (
     "", "/find?q=x", "/find?q=order", "/payments/{business}/{payment}", "/refunds/{business}/{payment}",
     "/taken/NGN", "/alarms", "/alarms/{alarm}",
-    "/merchants", "/merchants/{business}", "/merchants/{business}/keys", "/approvals", "/accounts",
+    "/merchants", "/merchants/{business}", "/merchants/{business}/keys", "/merchants/{business}/wallets/NGN",
+    "/approvals", "/accounts",
     "/accounts/{account}", "/held",
     "/held?status=returned", "/held/{held}", "/held/{returned}", "/refunds/{business}/{inflow}",
     "/suspense", "/suspense/{receipt}", "/suspense/{closed}", "/quarantine?subject={quarantined}",
@@ -305,6 +308,45 @@ async def test_no_page_shows_a_name_as_programs_write_it(
     operator, _ = both
     found = {below: raw_names_in((await operator.get(below.format(**names))).text) for below in PAGES}
     assert {below: raw for below, raw in found.items() if raw} == {}
+
+
+HOSTILE = (
+    f'"><img src=x onerror={RUN}><script>{RUN}</script>',
+    f"'><svg onload={RUN}></title></pre></textarea>{{{{7*7}}}}",
+)
+# Columns with what strangers and merchants choose, rails say, or one of the staff types.
+WRITTEN = {
+    name: name.partition(".")
+    for name in (
+        "business.name", "alarm.sentence", "leased_work.last_error", "break_note.note", "account_question.question",
+        "collection.payee_name", "collection.remittance", "collection.note", "refund.reason", "refund.note",
+        "bank_payout.payee_name", "bank_payout.remittance", "approval.reason", "rail_pause.reason", "dispute.reason",
+        "suspense_decision.note", "money_return.failure", "webhook_attempt.body", "exchange_rate.source",
+        "payment.customer_name", "virtual_account.holder", "collection.payer", "receipt.payer",
+    )
+}  # fmt: skip
+NAMED = ("collection.payer", "receipt.payer")
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+async def test_no_text_runs_on_any_page(
+    browser: Browser, both: tuple[SignedInStaff, SignedInStaff], names: dict[str, Any], admin: Any, text: str
+) -> None:
+    for name, (table, _, column) in WRITTEN.items():
+        value = f"{column} || jsonb_build_object('name', $1::text)" if name in NAMED else "$1"
+        await admin.execute(f"UPDATE {table} SET {column} = {value}", f"{name} {text}")
+    operator, _ = both
+    page, unseen = await visit(browser, operator), set(WRITTEN)
+    for below in (*PAGES, "/reconcile"):
+        address = operator.path(below.format(**names))
+        source = (await operator.client.get(address, follow_redirects=True)).text
+        assert text not in source, below
+        unseen -= {name for name in WRITTEN if f"{name} {escape(text)}" in source}
+        await page.goto(address)
+        assert await page.evaluate("window.hasRun") is None, below
+        assert await page.locator("[src=x], svg[onload]").count() == 0, below
+    # The letters of a name that differ are marked one by one.
+    assert unseen == {"collection.payee_name"}
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
 import re
 from datetime import timedelta
@@ -15,7 +16,9 @@ from conftest import MakeCheckout
 from console.people import SignedInStaff
 from console.test_overview import rails_of
 from console.test_staff_approvals import decide, held, open_approval, proposed
+from earlier import earlier
 from inflow import CLOSE, DIFFERENT, Inflows, credit
+from process import run_here
 from tidegate.audit import chain, export
 from tidegate.core.clock import SystemClock
 from tidegate.core.money import Currency
@@ -37,7 +40,7 @@ async def linked(runtime: Runtime) -> None:
 
 
 async def test_a_tampered_audit_row_is_found_and_named(
-    operator: SignedInStaff, shop: Shop, runtime: Runtime, admin: Any
+    operator: SignedInStaff, shop: Shop, runtime: Runtime, admin: Any, database_url: str
 ) -> None:
     at = f"/merchants/{shop.business_id}"
     await operator.send(f"{at}/suspend", at=at, reason="unpaid")
@@ -47,6 +50,8 @@ async def test_a_tampered_audit_row_is_found_and_named(
     await admin.execute("UPDATE audit SET actor = 'operator' WHERE id = $1", row["id"])
     found = (await operator.send("/audit/verify", at="/audit")).text
     assert f"row {shop.business_id}/{row['id']} of the audit trail was changed" in found
+    code, said = await asyncio.to_thread(run_here, "doctor", "--books", DATABASE_URL=database_url, COLUMNS="240")
+    assert (code, f"{shop.business_id}/{row['id']} of the audit trail was changed" in said) == (1, True)
     # The next proof of the books says so too, and the overview.
     await prove_due(runtime.db, SystemClock())
     assert "was changed" in (await operator.get()).text
@@ -61,7 +66,7 @@ async def test_a_tampered_audit_row_is_found_and_named(
 @pytest.mark.parametrize(
     ("tampering", "named"),
     [
-        ("UPDATE audit SET written_at = written_at - interval '1 day' WHERE id = {row}", "was changed"),
+        (f"UPDATE audit SET {earlier('written_at', '1 day')} WHERE id = {{row}}", "was changed"),
         ("DELETE FROM audit_link WHERE business_id = '{business}'", "has no link"),
         (
             """
@@ -439,6 +444,23 @@ async def test_the_books_are_proven_and_every_figure_opens_its_entries(
         await operator.get(below)
 
 
+async def test_the_balance_of_a_merchant_s_wallet_opens_the_entries_that_make_it(
+    operator: SignedInStaff, inflows: Inflows, shop: Shop, admin: Any
+) -> None:
+    for minor in (50_00, 70_00):
+        await inflows.notified(credit(await inflows.number(), minor))
+    at = f"/merchants/{inflows.shop.business_id}"
+    balance = await admin.fetchval("SELECT balance_minor FROM wallet WHERE currency = 'EUR'")
+    door = f'href="/console{at}/wallets/EUR">€{balance / 100:,.2f}</a>'
+    assert door in (await operator.get(at)).text
+    page = (await operator.get(f"{at}/wallets/EUR")).text
+    rows = re.findall(r'<td class="num">(−?)€([\d,.]+)</td>', page)
+    assert sum(float(f"{sign and '-'}{text}") for sign, text in rows) == balance / 100
+    assert f"€{balance / 100:,.2f} in all" in page
+    for other in (f"{at}/wallets/USD", f"{at}/wallets/XXX", f"/merchants/{'0' * 24}/wallets/EUR"):
+        await operator.get(other, status=404)
+
+
 async def test_merchants_of_one_name_fill_several_pages(operator: SignedInStaff, admin: Any) -> None:
     await admin.execute(
         """
@@ -529,3 +551,23 @@ async def test_a_file_that_is_too_large_gives_the_form_back(
     assert answer.status_code == 413
     assert f"The file is too large. Choose one of at most {limit}." in answer.text
     assert ('aria-label="Pages"' in answer.text, 'type="file"' in answer.text) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "words"),
+    [
+        ("rate", "0", "Requests a second: enter a whole number from 1 to 100,000."),
+        ("burst", "1e3", "At once: enter a whole number from 1 to 100,000."),
+        ("tolerance", "-1", "Difference that is ignored, at most: enter whole minor units"),
+        ("hosts", "http://x", "Of the redirect hosts, “http://x” is not the name of a host"),
+        ("origins", "shop", "Of the checkout origins, “shop” must be an origin such as https://shop.example.com"),
+    ],
+)
+async def test_what_is_wrong_with_a_setting_names_it(
+    operator: SignedInStaff, shop: Shop, field: str, typed: str, words: str
+) -> None:
+    at = f"/merchants/{shop.business_id}"
+    fields = {"rate": "5", "burst": "5", "variance": "accept", "tolerance": "0", "names": "hold", "hosts": "",
+              "origins": "", "why": "agreed"}  # fmt: skip
+    answer = await operator.send(f"{at}/settings", at=at, **{**fields, field: typed})
+    assert (answer.status_code, words in answer.text) == (422, True)

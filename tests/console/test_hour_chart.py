@@ -41,4 +41,4 @@ def test_a_number_at_an_end_stays_in_the_picture(at: int) -> None:
 
 async def test_without_payments_there_is_no_picture(operator: SignedInStaff) -> None:
     page = (await operator.get()).text
-    assert ("No payment in the last 24 hours." in page, 'class="chart"' in page) == (True, False)
+    assert ("Nothing was paid in the last 24 hours." in page, 'class="chart"' in page) == (True, False)

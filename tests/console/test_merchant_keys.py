@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -104,6 +106,30 @@ async def test_a_key_is_rolled_by_two(
     assert (await decide(approver, await open_approval(approver))).status_code == 303
     await begins_to_work(shop, secret)
     assert await works(shop, shop.secret_key) == (overlap == "7")
+
+
+@pytest.fixture
+def sandbox_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shop: Shop) -> Path:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / ".tidegate/sandbox.json"
+    file.parent.mkdir()
+    file.write_text(json.dumps({"businessId": shop.business_id, "secretKey": shop.secret_key}))
+    return file
+
+
+def fields_of(file: Path) -> Any:
+    return json.loads(file.read_text())
+
+
+async def test_the_file_of_a_sandbox_has_the_new_key_once_its_roll_is_approved(
+    operator: SignedInStaff, approver: SignedInStaff, shop: Shop, admin: Any, sandbox_file: Path
+) -> None:
+    old = await admin.fetchval("SELECT id FROM credential WHERE kind = 'secret'")
+    answer = await operator.send(f"{keys_of(shop)}/roll", at=keys_of(shop), key=str(old), overlap="0", why="it leaked")
+    [secret] = KEY.findall(answer.text)
+    assert fields_of(sandbox_file)["secretKey"] == shop.secret_key
+    await decide(approver, await open_approval(approver))
+    assert fields_of(sandbox_file) == {"businessId": shop.business_id, "secretKey": secret}
 
 
 async def test_a_restricted_key_keeps_its_terms_when_it_is_rolled(

@@ -13,6 +13,7 @@ from conftest import MakeCheckout, MakeShop
 from console.people import SignedInStaff, StaffPeople
 from console.test_reconciling import Reconciling
 from console.test_staff_approvals import rail_resumed
+from earlier import earlier
 from inflow import Inflows, credit
 from tidegate.alarm.health_store import RailHour
 from tidegate.console import overview
@@ -110,13 +111,8 @@ async def test_what_was_not_paid_stands_beside_what_was_taken(
     first = await new_checkout()
     for currency, hours in (("NGN", 1), ("NGN", 1), ("KES", 2), ("NGN", 30)):
         made = await new_checkout(first.shop, currency=currency)
-        await admin.execute(
-            """
-            UPDATE payment SET status = 'expired', created_at = created_at - make_interval(hours => $2)
-             WHERE pay_code = $1
-            """,
-            made.pay_code, hours,
-        )  # fmt: skip
+        back = earlier("created_at", f"{hours} hours")
+        await admin.execute(f"UPDATE payment SET status = 'expired', {back} WHERE pay_code = $1", made.pay_code)
     await put_takings(admin, first.shop, 900_00, 2)
     cells = re.findall(
         r'<tr><th scope="row">(\w+)<span class="sub">(.*?)</span>.*?<td class="num">([^<]*)</td><td class="num rest">',
@@ -154,7 +150,7 @@ async def test_what_waits_says_how_much_money_and_is_marked_when_it_is_old(
     for below, words in (("/held", "€50.00"), ("/suspense", "€20.00")):
         assert re.search(rf'href="{PATH}{below}">[^<]*</a><br><span class="small muted">{words}<', page), below
     assert 'class="state warn">oldest' not in page
-    await admin.execute("UPDATE receipt SET created_at = created_at - interval '3 days' WHERE outcome = 'suspense'")
+    await admin.execute(f"UPDATE receipt SET {earlier('created_at', '3 days')} WHERE outcome = 'suspense'")
     assert 'class="state warn">oldest 3 d' in (await operator.get()).text
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from console.people import SignedInStaff
-from console.test_staff_approvals import rail_resumed
+from console.test_staff_approvals import held, in_suspense, rail_resumed
 from inflow import DIFFERENT, Inflows, credit
 
 pytestmark = pytest.mark.usefixtures("unlimited")
@@ -18,8 +18,11 @@ async def test_a_paused_rail_is_not_asked_until_the_pause_is_lifted(
 ) -> None:
     number, deps = await inflows.number(), inflows.runtime.deps
     refunded = (await inflows.notified(credit(number)))["reference"]
+    waiting, unclaimed = await held(inflows), await in_suspense(inflows, admin)
     assert (await operator.send("/rails/sandbox/pause", at="/rails", reason="it answers wrongly")).status_code == 303
     await deps.paused.look(deps.db)
+    for page in (f"/held/{waiting}", unclaimed, f"/refunds/{inflows.shop.business_id}/{refunded}"):
+        assert "refunds and returns wait" in (await operator.get(page)).text, page
     returned = (await inflows.notified(credit(number, payeeName=DIFFERENT)))["reference"]
     asked = await inflows.call("POST", "/collections/refund", {"transReference": refunded, "amount": 50})
     refund = asked.json()["data"]["reference"]
@@ -40,3 +43,7 @@ async def test_a_paused_rail_is_not_asked_until_the_pause_is_lifted(
     assert await admin.fetchval("SELECT status FROM refund") == "successful"
     assert await admin.fetchval("SELECT status FROM money_return") == "confirmed"
     assert "The rail sandbox is paused." not in (await operator.get(f"/held/{refunded}")).text
+    await operator.send("/rails/sandbox/pause", at="/rails", reason="again")
+    ended = await operator.get(f"/stuck/refund/{inflows.shop.business_id}/{refund}")
+    assert "The rail sandbox is paused." not in ended.text
+    await rail_resumed(operator, approver, admin, inflows.runtime)

@@ -78,6 +78,9 @@ async def test_both_people_see_both_rates_both_amounts_and_the_difference_of_a_c
     page = (await operator.get(at)).text
     for words in ("1 EUR = 1.1 USD", "1 EUR = 1.2 USD", "$110.00", "$120.00", "exchange loss of $10.00"):
         assert words in page, words
+    for rate in ({}, {"rate": "best"}):
+        without = await operator.send(at, at=at, amount="40", why="sold out", **rate)
+        assert (without.status_code, "Choose at which rate the wallet pays." in without.text) == (422, True)
     assert (await operator.send(at, at=at, amount="40", rate=chosen, why="sold out")).status_code == 303
     page = (await approver.get("/approvals")).text
     for words in (

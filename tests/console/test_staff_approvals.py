@@ -15,6 +15,7 @@ from console.people import SignedInStaff, StaffPeople
 from dashboard.people import People
 from inflow import CLOSE, DIFFERENT, Inflows, credit
 from tidegate import worker
+from tidegate.account import commands as accounts
 from tidegate.audit.model import OPERATOR
 from tidegate.collection import review
 from tidegate.console import held as held_pages
@@ -282,13 +283,13 @@ async def test_what_cannot_be_approved_is_not_proposed(
     assert (late.status_code, "only a held one" in late.text) == (409, True)
     at = await in_suspense(inflows, admin)
     business_id = inflows.shop.business_id
-    for to, why in (
-        ({"business": business_id, "payment": "NO-SUCH"}, "has no payment NO-SUCH"),
-        ({"business": business_id, "account": "no-such"}, "has no virtual account no-such"),
-        ({"business": "0" * 24, "payment": "X"}, "has no payment X"),
+    for to, status, why in (
+        ({"business": business_id, "payment": "NO-SUCH"}, 409, "has no payment NO-SUCH"),
+        ({"business": business_id, "account": "no-such"}, 409, "has no virtual account no-such"),
+        ({"business": "0" * 24, "payment": "X"}, 422, "There is no such merchant"),
     ):
         answer = await operator.send(at, at=at, what="assign", why="x", **to)
-        assert (answer.status_code, why in answer.text) == (409, True), answer.text
+        assert (answer.status_code, why in answer.text) == (status, True), answer.text
     assert await admin.fetchval("SELECT count(*) FROM approval WHERE status = 'open'") == 0
 
 
@@ -356,6 +357,22 @@ async def test_two_who_approve_at_once_book_once(
     assert journals.get("held_settled", 0) + journals.get("held_returning", 0) == 1
 
 
+async def test_of_money_that_is_held_nothing_is_booked_twice_after_its_account_was_suspended(
+    staff: StaffPeople, operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any
+) -> None:
+    """Two approve at once what came before the suspension; the books are examined afterwards."""
+    second = await staff.person(StaffRole.APPROVER)
+    reference = await held(inflows)
+    account_id = await admin.fetchval("SELECT id FROM virtual_account")
+    approval = await proposed(operator, reference)
+    await accounts.suspend(inflows.runtime.db, account_id, "a complaint", by=OPERATOR, now=inflows.now)
+    answers = await asyncio.gather(decide(approver, approval), decide(second, approval))
+    assert sorted(one.status_code for one in answers) in ([303, 409], [409, 409])
+    journals = await inflows.journals()
+    assert journals.get("held_settled", 0) == [one.status_code for one in answers].count(303)
+
+
+@pytest.mark.one_server("on a cluster, a lock on another node is waited for until the statement's time is over")
 async def test_who_approves_while_another_decides_for_long_reads_so(
     operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any
 ) -> None:
@@ -474,6 +491,27 @@ async def test_an_account_is_approved_by_two_and_stopped_by_one(
     assert (await operator.send(f"{at}/suspend", at=at, what="suspend", reason="")).status_code == 422
     assert (await operator.send(f"{at}/suspend", at=at, what="suspend", reason="a complaint")).status_code == 303
     assert "Suspended" in (await operator.get(at)).text
+    assert (await operator.send(f"{at}/propose", at=at, what="reinstate", why="it is settled")).status_code == 303
+    assert "Suspended" in (await operator.get(at)).text
+    assert (await decide(approver, await open_approval(approver))).status_code == 303
+    assert await admin.fetchval("SELECT status FROM virtual_account") == "approved"
+
+
+async def test_lost_factors_are_removed_by_two_a_day_later(
+    operator: SignedInStaff, approver: SignedInStaff, people: People, inflows: Inflows, admin: Any
+) -> None:
+    owner, at = await people.person(inflows.shop, Role.OWNER), f"/merchants/{inflows.shop.business_id}"
+    given = {"email": owner.member.email, "why": "seen with the passport"}
+    needless = await operator.send(f"{at}/reset", at=at, **given)
+    assert (needless.status_code, "has no second factor" in needless.text) == (409, True)
+    await admin.execute("UPDATE person SET totp_secret = 'sealed' WHERE id = $1", owner.member.id)
+    assert (await operator.send(f"{at}/reset", at=at, **given)).status_code == 303
+    ends_in = "SELECT round(extract(epoch FROM factors_end_at - now()) / 3600) FROM person WHERE id = $1"
+    assert await admin.fetchval(ends_in, owner.member.id) is None
+    assert (await decide(approver, await open_approval(approver))).status_code == 303
+    assert await admin.fetchval(ends_in, owner.member.id) == 24
+    mailed = "SELECT subject FROM mail WHERE recipient = $1"
+    assert await admin.fetchval(mailed, owner.member.email) == "Tidegate: your second factors will be removed"
 
 
 async def test_prices_limits_and_a_suspension_of_a_merchant(
@@ -580,6 +618,10 @@ async def test_where_a_merchant_s_events_are_sent_is_changed_by_two_and_stopped_
         assert await admin.fetch(sent) == before
         assert (await decide(approver, await open_approval(approver))).status_code == 303
         assert [tuple(row) for row in await admin.fetch(sent)] == [(url, "enabled")]
+    for rate, status in (("0", 422), ("1001", 422), ("fast", 422), ("40", 303)):
+        paced = await operator.send(f"{at}/endpoints/pace", at=at, endpoint=fields["endpoint"], rate=rate)
+        assert paced.status_code == status
+    assert await admin.fetchval("SELECT rate_per_second FROM webhook_endpoint") == 40
     refused = await operator.send(f"{at}/endpoints/stop", at=at, endpoint=fields["endpoint"])
     assert (refused.status_code, "must say something" in refused.text) == (422, True)
     given = {"endpoint": fields["endpoint"], "reason": "it leaks"}

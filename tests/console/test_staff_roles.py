@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -92,3 +93,21 @@ async def test_who_leaves_the_staff_is_out_at_once(operator: SignedInStaff, peop
     await operator.get()
     await admin.execute("UPDATE staff SET ended_at = now() WHERE person_id = $1", operator.member.id)
     assert (await operator.client.get("/console")).headers["location"] == "/console/sign-in"
+
+
+@pytest.mark.parametrize("id_", ["x", "0", "0" * 24, "9" * 30, "-1", "%00", "%F0%9F%92%A9", "..%2F..", "'--", "col_x"])
+async def test_ids_that_do_not_exist_are_refused_at_every_address(
+    staff: StaffPeople, runtime: Runtime, admin: Any, id_: str
+) -> None:
+    people = [await staff.person(StaffRole.OPERATOR), await staff.person(StaffRole.APPROVER)]
+    for person in people:
+        token = (await person.fields())["token"]
+        for row in table_of(runtime):
+            if "{" not in row.path:
+                continue
+            path = f"/console{re.sub(r'{[a-z]+}', id_, row.path)}"
+            data = {"token": token, "factor": "sandbox", "once": f"{row.name}-{person.member.id}", "version": "1",
+                    "why": "a reason", "reason": "a reason", "what": "credit"}  # fmt: skip
+            answer = await person.client.request(row.method, path, data=data if row.method == "POST" else None)
+            assert answer.status_code in {400, 403, 404, 409, 422}, (row.name, answer.status_code, answer.text[-300:])
+    assert await admin.fetchval("SELECT count(*) FROM approval") == 0

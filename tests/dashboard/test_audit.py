@@ -20,7 +20,7 @@ from tidegate.staff_approval import table as staff_approval
 
 # Written with `audit.insert`, or by a function of its own that has the action as an argument.
 CONCEPTS = "access|account|business|case|collection|key|merchant|payer|payment_link|price|rate|refund|team|webhook"
-LITERAL = re.compile(rf'"((?:{CONCEPTS})\.[a-z_.]+)", (?:now|subject|\{{)')
+LITERAL = re.compile(rf'"((?:{CONCEPTS})\.[a-z_.]+)", (?:(?:now|subject)\b|\{{)')
 WRITTEN = re.compile(r'action="([a-z_.]+\.[a-z_.]+)"')
 # Of Tidegate's own business, which has no dashboard.
 OF_THE_PLATFORM = {

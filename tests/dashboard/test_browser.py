@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -16,8 +17,10 @@ from build import Shop
 from checkout.paying import card
 from conftest import MakeCheckout
 from dashboard.people import People, SignedInPerson
+from dashboard.test_roles import table_of
 from inflow import CLOSE, Inflows, credit
 from tidegate.member.permission import Role
+from tidegate.runtime import Runtime
 
 View = tuple[int, Literal["dark", "light"]]
 # Each page on a phone and on a desk, in one theme each; those with most to show in both, and at the widths between.
@@ -30,14 +33,21 @@ VIEWS: tuple[View, ...] = (
     (1440, "dark"),
 )
 IN_EVERY_VIEW = ("", "/payments?currency=NGN", "/payments/{paid}")
+# With all of them on every page: a few minutes, and `make shots` does it.
+IS_THOROUGH = os.environ.get("TIDEGATE_SCENES") == "all"
+THEMES: tuple[Literal["dark", "light"], ...] = ("light", "dark")
+THOROUGH = tuple((width, theme) for width in (390, 768, 1280, 1440) for theme in THEMES)
 PAGES = (
     "", "/payments?currency=NGN", "/payments/{paid}", "/payments/new", "/links", "/find?q=pay", "/webhooks/replay",
-    "/takings?currency=NGN", "/refunds", "/refunds?tab=approve", "/wallets", "/wallets/NGN", "/wallets/NGN/locked",
-    "/wallets/proof",
+    "/takings?currency=NGN", "/refunds", "/refunds?tab=approve", "/wallets", "/wallets/{currency}",
+    "/wallets/{currency}/{figure}", "/wallets/proof",
     "/inflows", "/inflows/{inflow}", "/inflows/{credited}", "/accounts/new", "/accounts/{account}?name=Ada+Obii",
     "/webhooks", "/webhooks/deliveries/{delivery}",
     "/keys", "/developers", "/team", "/audit", "/settings", "/branding", "/sandbox/people",
+    "/links/new", "/links/{link}", "/refunds/{refund}", "/ledger/{journal}", "/find",
 )  # fmt: skip
+# Files, the preview that is the payer's page, and what leads elsewhere.
+NO_PAGES = {"/payments.csv", "/audit.csv", "/branding/preview"}
 GATES = (
     "/dashboard/sign-in",
     "/dashboard/forgot",
@@ -119,6 +129,11 @@ async def test_every_page_in_both_themes_on_a_phone_and_a_desk(
     endpoint = await people.admin.fetchval("SELECT id FROM webhook_endpoint")
     tested = await owner.send(f"/webhooks/endpoints/{endpoint}/test", at="/webhooks")
     ids = {
+        "link": (await owner.make_link()).headers["location"].rpartition("/")[2],
+        "refund": await people.admin.fetchval("SELECT reference FROM refund"),
+        "journal": await people.admin.fetchval("SELECT max(id) FROM journal"),
+        "currency": "NGN",
+        "figure": "locked",
         "paid": over.pay_code, "inflow": inflow["reference"], "credited": credited["reference"], "account": account,
         "delivery": tested.headers["location"].rpartition("/")[2],
     }  # fmt: skip
@@ -127,11 +142,21 @@ async def test_every_page_in_both_themes_on_a_phone_and_a_desk(
     for below in PAGES:
         path = owner.path(below.format(**ids))
         name = below.strip("/").replace("/{", "-").replace("}", "").replace("/", "-").replace("?", "-") or "home"
-        views = VIEWS if below in IN_EVERY_VIEW else VIEWS[:2]
+        views = THOROUGH if IS_THOROUGH else VIEWS if below in IN_EVERY_VIEW else VIEWS[:2]
         problems += await look_at(page, path, name, views)
     for path in GATES:
-        problems += await look_at(page, path, f"gate-{path.rpartition('/')[2]}")
+        problems += await look_at(page, path, f"gate-{path.rpartition('/')[2]}", THOROUGH if IS_THOROUGH else VIEWS[:2])
     assert problems == []
+
+
+def test_every_page_is_looked_at(runtime: Runtime) -> None:
+    def shape(path: str) -> str:
+        return re.sub(r"\{\w+\}", "{}", path.partition("?")[0])
+
+    rows = [row.path for row in table_of(runtime) if row.method == "GET" and row.path not in NO_PAGES]
+    files = (".csv", ".pdf", ".svg", ".png")
+    missing = {shape(path) for path in rows if not path.endswith(files)} - {shape(path) for path in PAGES}
+    assert missing == set()
 
 
 # As WCAG 1.4.12 has it.

@@ -15,6 +15,7 @@ from build import Shop, order
 from checkout.paying import card
 from conftest import MakeCheckout
 from dashboard.people import People, SignedInPerson
+from earlier import earlier
 from tidegate.audit.model import OPERATOR
 from tidegate.core.ids import Mode
 from tidegate.dashboard import home_store
@@ -282,7 +283,7 @@ async def test_the_roll_up_passes_no_journal_that_is_too_young(
     """By the database's clock, which numbers them: that of a machine may be a minute behind it."""
     for _ in range(3):
         assert (await (await new_checkout(shop)).charge(card())).status_code == 200
-    await admin.execute("UPDATE journal SET created_at = created_at - interval '1 minute'")
+    await admin.execute(f"UPDATE journal SET {earlier('created_at', '1 minute')}")
     assert (await RollUp()(db)).done == 0
     booked = "SELECT timestamptz '2020-01-01Z' + max(id) * interval '1 microsecond' FROM journal"
     async with db.transaction() as tx:
@@ -311,8 +312,30 @@ async def test_what_was_not_delivered_is_counted_and_sent_again(
         assert (await owner.send("/webhooks/replay", at="/webhooks/replay", **fields)).status_code == 422
 
 
-async def test_a_webhook_at_a_forbidden_address_is_refused_with_why(owner: SignedInPerson) -> None:
-    for url in ("file:///etc/passwd", "http://169.254.169.254/", "javascript:alert(1)", "x"):
+async def test_a_search_is_for_the_letters_that_were_typed(owner: SignedInPerson, shop: Shop) -> None:
+    """No letter of it is a pattern, and none ends it; what no name can have is refused."""
+    names = [
+        "100% Cotton", "A_B Stores", "O'Neill", "M&S (Lagos) Ltd", "\u05d0\u05d1\u05d2", "\u0627\u0644\u0641",
+        "\u0939\u093f\u0928\u094d\u0926\u0940",
+    ]  # fmt: skip
+    for name in names:
+        await create(shop, reference=f"R-{ord(name[0])}", customer={"name": name, "email": "a@example.com"})
+    for typed, found in [
+        *[(name, [f"R-{ord(name[0])}"]) for name in names],
+        ("o'neill", ["R-79"]), ("%", []), ("1%_", []), ("1_0", []), ("O''", []), ("'; DROP TABLE payment; --", []),
+    ]:  # fmt: skip
+        answer = await owner.client.get(owner.path("/payments"), params={"q": typed})
+        shown = re.findall(r'/payments/tg_\w+">([^<]+)</a>', answer.text)
+        is_refused = typed in ("%", "_") or "DROP" in typed
+        assert (answer.status_code, shown) == (422 if is_refused else 200, [] if is_refused else found), typed
+    for typed in ("x" * 10_000, "a\0b", "\ud800".encode("utf-8", "surrogatepass").decode("latin-1")):
+        answer = await owner.client.get(owner.path("/payments"), params={"q": typed})
+        assert (answer.status_code, "/payments/tg_" in answer.text) in [(one, False) for one in (200, 414, 422)]
+
+
+async def test_a_webhook_at_a_forbidden_address_is_refused_with_why(owner: SignedInPerson, people: People) -> None:
+    own = people.base_url
+    for url in ("file:///etc/passwd", "http://169.254.169.254/", "javascript:alert(1)", "x", f"{own}/intake/sandbox"):
         answer = await owner.send("/webhooks/endpoints", at="/webhooks", url=url)
         assert answer.status_code == 422, url
         assert "needs a change" in answer.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from decimal import Decimal
 from html import unescape
@@ -13,6 +14,7 @@ from build import Checkout, Shop
 from checkout.paying import card
 from conftest import MakeCheckout
 from dashboard.people import People, SignedInPerson
+from earlier import earlier
 from tidegate.approval.model import WaitingRequest
 from tidegate.audit.model import OPERATOR, staff
 from tidegate.dashboard.refunds import waiting_words
@@ -20,6 +22,7 @@ from tidegate.infra.db import Database
 from tidegate.member.permission import Role
 from tidegate.refund import commands
 from tidegate.refund.model import RefundRequest
+from waiting import until
 
 pytestmark = pytest.mark.usefixtures("unlimited")
 
@@ -104,6 +107,43 @@ async def test_a_payment_says_what_waits_and_what_was_taken_back(people: People,
     assert (waits in page, "Refund of ₦5.00 taken back by Sade Ojo" in page) == (False, True)
 
 
+async def test_of_two_requests_about_one_payment_each_says_that_approving_it_voids_the_other(
+    people: People, shop: Shop, paid: Checkout
+) -> None:
+    support, owner = await people.person(shop, Role.SUPPORT, name="Sade Ojo"), await people.person(shop, Role.OWNER)
+    at, words = f"/payments/{paid.pay_code}", "approving it voids 1 other request about the same money"
+    await support.send(f"{at}/refund", at=at, what="part", amount="5")
+    assert words not in (await owner.get("/refunds?tab=approve")).text
+    await support.send(f"{at}/refund", at=at, what="part", amount="6")
+    assert [waits for _, waits in await rows_of(owner)] == [f"waits for Owner; {words}"] * 2
+    assert (await owner.get("/refunds?tab=approve")).text.count(words) == 2
+    said = "Refunds of ₦5.00 and ₦6.00 wait for a second person. The first that is approved voids the other."
+    assert said in (await owner.get(at)).text
+    number = await people.admin.fetchval("SELECT min(id) FROM approval")
+    assert (await owner.send(f"/approvals/{number}/approve", at="/refunds?tab=approve")).status_code == 303
+    assert [waits for _, waits in await rows_of(owner)] == ["has changed since; decline it and ask anew", "Owner"]
+    assert "for a second person" not in (await owner.get(at)).text
+
+
+async def test_of_two_who_ask_at_once_for_more_than_there_is_the_second_is_refused(
+    people: People, shop: Shop, paid: Checkout, admin: Any
+) -> None:
+    at, asking = f"/payments/{paid.pay_code}", [await people.person(shop, Role.SUPPORT) for _ in range(2)]
+    forms = [{**await one.fields(at), "what": "part", "amount": "60"} for one in asking]
+
+    async def both_wait() -> bool:
+        return bool(await admin.fetchval("SELECT count(*) = 2 FROM pg_locks WHERE NOT granted"))
+
+    # Until both have come as far as one lets the other.
+    async with admin.transaction():
+        await admin.execute("LOCK TABLE approval IN SHARE MODE")
+        sending = [asyncio.create_task(one.post(f"{at}/refund", form)) for one, form in zip(asking, forms, strict=True)]
+        await until(both_wait)
+    sent = await asyncio.gather(*sending)
+    assert sorted(answer.status_code for answer in sent) == [303, 422]
+    assert "waits for a second person already" in next(one.text for one in sent if one.status_code == 422)
+
+
 async def test_a_request_that_nobody_decided_in_time_waits_no_more(
     people: People, shop: Shop, paid: Checkout, admin: Any
 ) -> None:
@@ -111,7 +151,7 @@ async def test_a_request_that_nobody_decided_in_time_waits_no_more(
     at = f"/payments/{paid.pay_code}"
     await support.send(f"{at}/refund", at=at, what="part", amount="5")
     assert "waits for a second person" in (await support.get(at)).text
-    await admin.execute("UPDATE audit SET created_at = created_at - interval '3 days' WHERE action = 'refund.proposed'")
+    await admin.execute(f"UPDATE audit SET {earlier('created_at', '3 days')} WHERE action = 'refund.proposed'")
     assert "waits for a second person" not in (await support.get(at)).text
 
 

@@ -49,6 +49,25 @@ async def test_many_tries_at_once_are_counted_one_by_one(db: Database) -> None:
     assert sum(await asyncio.gather(*(one() for _ in range(8)))) == 3
 
 
+@pytest.mark.parametrize("addresses", [1, 50])
+async def test_of_200_wrong_passwords_in_an_hour_few_are_tried_and_the_known_browser_gets_in(
+    db: Database, addresses: int
+) -> None:
+    """One every 18 seconds, from so many machines in turn: the pauses are of the account, wherever it is tried from."""
+    account, tried = sign_in_limit.ACCOUNT.of("ada@example.com"), 0
+    for number in range(200):
+        address, at = f"203.0.113.{number % addresses}", NOW + timedelta(seconds=18 * number)
+        try:
+            await sign_in_limit.take(db, [account, *sign_in_limit.of_address(address)], now=at)
+        except RateLimited:
+            continue
+        tried += 1
+    # Five and five at their own pace, then one in each pause of a minute, of which those tries take 72 s.
+    assert 50 < tried < 65
+    device = sign_in_limit.DEVICE.of("a browser that has signed in before")
+    await sign_in_limit.take(db, [device, *sign_in_limit.of_address("198.51.100.7")], now=NOW + timedelta(hours=1))
+
+
 async def test_a_stranger_who_guesses_is_slowed_and_the_known_browser_is_not(
     people: People, owner: SignedInPerson
 ) -> None:

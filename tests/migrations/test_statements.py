@@ -24,6 +24,7 @@ OVER_ALL_BUSINESSES = {
     "account/store:list_all": OPERATOR,
     "account/store:list_to_expire": DUE,
     "alarm/*": OPERATOR,
+    "approval/store:find_last_approved": OPERATOR,
     "approval/store:list_of_staff": OPERATOR,
     "audit/chain_store:list_businesses_to_link": DUE,
     "audit/chain_store:list_trail": OPERATOR,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,8 +33,9 @@ async def reference(inflows: Inflows) -> str:
 
 async def refund(inflows: Inflows, reference: str, amount: str | None, rate: RefundRate | None) -> RefundView:
     deps = StaffApprovalDeps(
-        inflows.runtime.deps, inflows.runtime.clock, Mode.SANDBOX, "", "", lambda: inflows.runtime.webhook_deps
-    )
+        inflows.runtime.deps, inflows.runtime.clock, Mode.SANDBOX, "", "",
+        lambda: inflows.runtime.webhook_deps, Path("none"),
+    )  # fmt: skip
     wanted = OperatorRefund(amount=Decimal(amount) if amount else None, rate=rate)
     request = StaffCommandRequest(
         command="refund.create", business_id=inflows.shop.business_id, subject=reference, reason="sold out",

@@ -64,7 +64,7 @@ async def test_the_overview_of_the_console_shows_the_trade(
         pass
     assert await admin.fetchval("SELECT sum(payments) FROM takings") == paid
     page = (await operator.get()).text
-    assert "No checkout payment in the last 14 days" not in page
+    assert "Nothing was taken by checkout in the last 14 days" not in page
     async with runtime.db.connection() as tx:
         taken = await work_store.list_taken(tx, since=runtime.clock.now() - timedelta(days=14), days=14)
     received = await admin.fetchval("SELECT sum(received_minor) FROM takings")

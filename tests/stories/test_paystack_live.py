@@ -11,6 +11,8 @@ import httpx
 import pytest
 
 from build import Shop, order
+from console.people import StaffPeople
+from dashboard.people import TOKEN, People
 from live_database import live_database
 from live_engine import eventually, live_shop, serving_on, with_worker
 from tidegate.audit.model import Actor
@@ -24,12 +26,13 @@ from tidegate.emulator.paystack.model import EmulatedAccount, EmulatedPayment
 from tidegate.emulator.paystack.service import PaystackService
 from tidegate.infra.http.server import bind
 from tidegate.intake.request_again import request_again
+from tidegate.member.realm import CONSOLE
 from tidegate.rail_settings import PaystackSettings
-from tidegate.reconcile import rail_list
-from tidegate.reconcile.commands import reconcile
+from tidegate.reconcile.commands import reconcile_with_list
 from tidegate.reconcile.model import ReconcilePeriod
 from tidegate.runtime import Runtime
 from tidegate.settings import Settings
+from tidegate.staff.permission import StaffRole
 
 DATABASE = "tidegate_test_paystack"
 KEY = "sk_test_emulated0000"
@@ -90,6 +93,7 @@ async def world(live_url: str) -> AsyncIterator[LiveWorld]:
             mode=Mode.LIVE,
             database_url=live_url,
             base_url="https://api.example.com",
+            console_url="https://console.example.com",
             rails=("paystack",),
             paystack=PaystackSettings(
                 secret_key=KEY, base_url=emulated.api_url, has_pesalink=True, webhook_ips=("127.0.0.1",)
@@ -435,10 +439,27 @@ async def test_all_is_booked_and_equals_the_list_of_paystack(world: LiveWorld) -
     assert any("card in ZMW" in finding.what for finding in rails)
     rail = world.runtime.rails["paystack"]
     period = ReconcilePeriod((now - timedelta(days=1)).date(), (now + timedelta(days=1)).date(), timedelta(days=1))
-    report = await reconcile(
-        world.runtime.db, await rail_list.fetch(rail, period), rail=rail.name, period=period, is_configured=True,
-        left_out=rail_list.kinds_left_out(rail),
-    )  # fmt: skip
+    report = await reconcile_with_list(world.runtime.db, rail, period)
     # Paystack lists no chargebacks, and a lost one is no break.
     assert report.breaks == []
     assert report.agrees
+    page = await compared_in_the_console(world, first=f"{period.first}", last=f"{period.last}")
+    assert f"{report.matched} of {report.lines} lines agree, 0 breaks" in page
+
+
+async def compared_in_the_console(world: LiveWorld, **days: str) -> str:
+    people = StaffPeople(People(world.runtime.db, str(world.shop.client.base_url), None, []))
+    operator = await people.person(StaffRole.OPERATOR)
+    async with operator.client as browser:
+        # A browser sends cookies of our own over HTTPS alone.
+        cookie = f"__Host-{CONSOLE.cookie}={browser.cookies[CONSOLE.cookie]}"
+        browser.headers.update(
+            {"host": "console.example.com", "origin": "https://console.example.com", "cookie": cookie}
+        )
+        page = await browser.get("/console/reconcile")
+        browser.headers["cookie"] += "; " + page.headers["set-cookie"].partition(";")[0]
+        sent = {"token": TOKEN.findall(page.text)[0], "rail": "paystack", "slack": "1d", **days}
+        too_long = await browser.post("/console/reconcile/list", data={**sent, "first": "2020-01-01"})
+        assert (too_long.status_code, "Choose 1 to 31 days" in too_long.text) == (422, True)
+        assert (await browser.post("/console/reconcile/list", data=sent)).status_code == 303
+        return (await browser.get("/console/reconcile")).text

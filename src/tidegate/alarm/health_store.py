@@ -66,7 +66,7 @@ class EndpointHealth(NamedTuple):
     failing_since: datetime | None
     failures: int
     waiting: int
-    oldest: datetime | None
+    next_try_at: datetime | None
 
 
 async def list_endpoints(tx: Tx, *, limit: int) -> list[EndpointHealth]:
@@ -74,12 +74,12 @@ async def list_endpoints(tx: Tx, *, limit: int) -> list[EndpointHealth]:
     rows = await tx.fetch(
         """
         SELECT endpoint.business_id, business.name AS business, endpoint.id AS endpoint_id, endpoint.url,
-               endpoint.status, state.failing_since, state.failures, waiting.count AS waiting, waiting.oldest
+               endpoint.status, state.failing_since, state.failures, waiting.count AS waiting, waiting.next_try_at
           FROM webhook_endpoint AS endpoint
           JOIN business ON business.id = endpoint.business_id
           JOIN endpoint_state AS state
             ON state.business_id = endpoint.business_id AND state.endpoint_id = endpoint.id
-         CROSS JOIN LATERAL (SELECT count(*), min(due_at) AS oldest FROM (
+         CROSS JOIN LATERAL (SELECT count(*), min(due_at) AS next_try_at FROM (
                SELECT due_at FROM webhook_delivery AS delivery
                 WHERE delivery.business_id = endpoint.business_id AND delivery.endpoint_id = endpoint.id
                   AND due_at IS NOT NULL LIMIT 1000) AS due) AS waiting

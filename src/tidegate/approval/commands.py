@@ -26,6 +26,7 @@ from tidegate.member.realm import DASHBOARD
 from tidegate.refund import commands as refunds
 from tidegate.refund import model, subject_store
 from tidegate.refund.model import RefundRequest, Subject
+from tidegate.refund.subject_store import SubjectKey
 
 
 class RefundAsked(NamedTuple):
@@ -59,6 +60,9 @@ async def refund(
     step, subject = await next_step(tx, asked, role=role, person_id=person_id, now=now), asked.subject
     if step is RefundStep.DO:
         return step, await _begin(tx, asked, by=by, now=now)
+    # Of two who ask at once, the second finds what the first one asks for.
+    await subject_store.lock(tx, SubjectKey(subject.business_id, subject.payment_id, subject.collection_id))
+    await _refuse_more_than_waits_for(tx, asked, now=now)
     arguments = RefundArguments(
         currency=asked.amount.currency, amount_minor=asked.amount.minor, reason=asked.reason, note=asked.note
     )

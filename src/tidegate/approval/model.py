@@ -108,6 +108,8 @@ class WaitingRequest(NamedTuple):
     reference: str
     # The payment or inflow has changed since: it can only be declined.
     is_outdated: bool
+    # That wait about the same payment or inflow: the first that is approved voids them.
+    others: int = 0
 
 
 class DecidedRequest(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
@@ -77,7 +78,8 @@ async def list_waiting(tx: Tx, business_id: str, *, now: datetime, limit: int) -
                         AND membership.role IN ('owner', 'admin', 'finance')
                       ORDER BY other.name) AS approvers,
                coalesce(payment.reference, subject) AS reference,
-               subject_version IS DISTINCT FROM coalesce(payment.version, collection.version) AS is_outdated
+               subject_version IS DISTINCT FROM coalesce(payment.version, collection.version) AS is_outdated,
+               count(*) OVER (PARTITION BY subject, subject_version) - 1 AS others
           FROM approval JOIN person AS asker ON asker.id = asked_by
           LEFT JOIN payment ON payment.business_id = $1 AND payment.pay_code = subject
           LEFT JOIN collection ON collection.business_id = $1 AND collection.reference = subject
@@ -88,7 +90,10 @@ async def list_waiting(tx: Tx, business_id: str, *, now: datetime, limit: int) -
         business_id, now, limit,
     )  # fmt: skip
     return [
-        WaitingRequest(_approval(row), tuple(row["approvers"]), row["reference"], row["is_outdated"]) for row in rows
+        WaitingRequest(
+            _approval(row), tuple(row["approvers"]), row["reference"], row["is_outdated"], others=row["others"]
+        )
+        for row in rows
     ]
 
 
@@ -151,6 +156,19 @@ async def list_decisions(tx: Tx, business_id: str, topic: str, subject: str) -> 
         business_id, topic, subject,
     )  # fmt: skip
     return [_approval(row) for row in rows]
+
+
+async def find_last_approved(tx: Tx, commands: Sequence[str], subject: str) -> ApprovalRequest | None:
+    row = await tx.fetchrow(
+        """
+        SELECT approval.*, asker.name AS asked_by_name, decider.name AS decided_by_name
+          FROM approval JOIN person AS asker ON asker.id = asked_by JOIN person AS decider ON decider.id = decided_by
+         WHERE realm = 'console' AND command = ANY ($1) AND subject = $2 AND approval.status = 'approved'
+         ORDER BY decided_at DESC LIMIT 1
+        """,
+        list(commands), subject,
+    )  # fmt: skip
+    return _approval(row) if row else None
 
 
 async def end_void(tx: Tx, approval: ApprovalRequest, *, outcome: str, now: datetime) -> bool:

@@ -9,13 +9,16 @@ from rich.table import Table
 from tidegate.approval import store
 from tidegate.approval.four_eyes import decided_words
 from tidegate.approval.model import ApprovalRequest
+from tidegate.audit.model import OPERATOR
 from tidegate.cli.console import as_json_option, fail, out, plain, print_json, reports_errors, show_table
 from tidegate.cli.operator import SHOWN_MAX, limit_option
 from tidegate.cli.proposal import actor_of, proven, with_staff_approval_deps
 from tidegate.core.errors import Conflict, NotFound
 from tidegate.infra.timestamp import to_iso
+from tidegate.member.model import email_in
 from tidegate.staff.permission import StaffPermission, is_granted
 from tidegate.staff_approval import commands
+from tidegate.staff_approval.invitation import print_link
 from tidegate.staff_approval.model import StaffApprovalDeps
 from tidegate.staff_approval.proposals import DescribedProposal, describe_all
 
@@ -89,18 +92,28 @@ def _to_json(described: DescribedProposal) -> dict[str, object]:
 def approve(number: int, by: str) -> None:
     """Approve and carry out what another person proposed."""
 
-    async def run(deps: StaffApprovalDeps) -> commands.Approved:
+    async def run(deps: StaffApprovalDeps) -> tuple[ApprovalRequest, bool]:
         found = await _open(deps, number)
         async with deps.db.connection() as tx:
             [described] = await describe_all(deps, tx, [found])
         out.print(f"{plain(_words(described))}\n{plain(found.subject)}: {plain(found.reason)}", soft_wrap=True)
         person = await proven(deps, by, StaffPermission.APPROVE)
-        return await commands.approve(deps, found.business_id, number, person_id=person.member.id, by=actor_of(person))
+        by_whom = actor_of(person)
+        done = await commands.approve(deps, found.business_id, number, person_id=person.member.id, by=by_whom)
+        return done, commands.waits_for_its_link(deps, done.command)
 
-    done = with_staff_approval_deps(run)
-    out.print(f"[green]✓[/] approved and done; proposed by {plain(done.request.asked_by_name)}.")
-    if done.link:
-        out.print(f"No mail is sent here; give them this link: {plain(done.link)}", soft_wrap=True)
+    done, waits = with_staff_approval_deps(run)
+    out.print(f"[green]✓[/] approved and done; proposed by {plain(done.asked_by_name)}.")
+    if waits:
+        out.print(f"No mail is sent here: `tidegate approval link {plain(done.subject)}` prints the link.")
+
+
+@approval.command()
+@click.argument("email")
+@reports_errors
+def link(email: str) -> None:
+    """Print the link of an invitation that was approved, for where no mail is sent. It works once."""
+    click.echo(with_staff_approval_deps(lambda deps: print_link(deps, email_in(email), by=OPERATOR)))
 
 
 @approval.command()

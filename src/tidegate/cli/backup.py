@@ -18,7 +18,7 @@ from tidegate.core.clock import SystemClock, monotonic_s
 from tidegate.core.errors import Unavailable
 from tidegate.core.finding import Finding
 from tidegate.deployment import commands as deployment
-from tidegate.doctor.commands import examine_books, examine_data
+from tidegate.doctor.commands import examine_audit_trail, examine_books, examine_data
 from tidegate.doctor.store import find_newest_change
 from tidegate.infra import db as database
 from tidegate.infra.db import Database
@@ -126,7 +126,8 @@ async def _examine(
         vault = Vault(known_encryption_keys(settings))
         data = [finding async for finding in examine_data(db, vault, now=as_of)]
         of_books, _ = await examine_books(db, now=as_of)
-        return [took, _age(newest, now, hours), *data, *of_books]
+        trail = await examine_audit_trail(db, now=as_of)
+        return [took, _age(newest, now, hours), *data, *of_books, trail]
     finally:
         await db.close()
 

@@ -13,7 +13,7 @@ from tidegate.cli.merchant_webhooks import running_settings
 from tidegate.core.clock import SystemClock
 from tidegate.core.finding import Finding
 from tidegate.core.money import Currency, Money
-from tidegate.doctor.commands import examine, examine_books, examine_rails
+from tidegate.doctor.commands import examine, examine_audit_trail, examine_books, examine_rails
 from tidegate.doctor.installation import examine_installation
 from tidegate.infra.db import Database
 from tidegate.infra.vault import Vault
@@ -21,7 +21,9 @@ from tidegate.ledger.books import BooksSum
 
 
 @click.command()
-@click.option("--books", "with_books", is_flag=True, help="Also verify the ledger, and print a trial balance.")
+@click.option(
+    "--books", "with_books", is_flag=True, help="Also verify the ledger and the audit trail, and print a trial balance."
+)
 @click.option("--deep", "is_deep", is_flag=True, help="Also the public address, the server, standbys, archive, mail.")
 @as_json_option
 @reports_errors
@@ -40,7 +42,7 @@ def doctor(with_books: bool, is_deep: bool, as_json: bool) -> None:
         if not with_books:
             return findings, []
         of_books, sums = await examine_books(db, now=now)
-        return findings + of_books, sums
+        return [*findings, *of_books, await examine_audit_trail(db, now=now)], sums
 
     findings, sums = run_on_database(settings, run)
     if as_json:

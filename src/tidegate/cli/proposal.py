@@ -20,6 +20,7 @@ from tidegate.infra.db import Database
 from tidegate.member.realm import CONSOLE
 from tidegate.member.sign_in import SignIn
 from tidegate.runtime import Runtime
+from tidegate.sandbox.seed import FILE_NAME
 from tidegate.staff import commands as staff
 from tidegate.staff.model import StaffMember
 from tidegate.staff.permission import StaffPermission, is_granted
@@ -48,6 +49,7 @@ def with_staff_approval_deps(work: Callable[[StaffApprovalDeps], Awaitable[T]]) 
             StaffApprovalDeps(
                 runtime.deps, runtime.clock, settings.mode, settings.base_url, settings.console_address,
                 webhooks=lambda: webhook_deps_of(settings_module.from_environment(), db),
+                sandbox_file=settings.home / FILE_NAME,
             )
         )  # fmt: skip
 

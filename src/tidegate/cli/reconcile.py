@@ -19,15 +19,14 @@ from tidegate.audit.model import OPERATOR
 from tidegate.cli.console import as_json_option, err, fail, out, plain, print_json, reports_errors, show_table
 from tidegate.cli.database import run_on_database
 from tidegate.core.clock import SystemClock
-from tidegate.core.errors import NotFound, Unavailable
+from tidegate.core.errors import NotFound
 from tidegate.core.ids import Mode
 from tidegate.core.money import Money
 from tidegate.deployment import commands as deployment
 from tidegate.infra.db import Database
 from tidegate.infra.http.query import YEAR_MAX, YEAR_MIN
 from tidegate.rail import registry
-from tidegate.rail.interface import RailBusy, RailRefused, RailTimeout
-from tidegate.reconcile import commands, explanation, kept_comparison, rail_list, report, statement
+from tidegate.reconcile import commands, explanation, kept_comparison, report, statement
 from tidegate.reconcile.model import Discrepancy, DiscrepancyKind, Movement, RailLine, ReconcilePeriod
 from tidegate.reconcile.report import Report
 from tidegate.sandbox.wire import Duration
@@ -163,14 +162,7 @@ def _compare_list(settings: Settings, name: str, first: date | None, last: date 
         if name not in rails:
             raise NotFound(f"no rail named {name} is configured: TIDEGATE_RAILS has {', '.join(rails)}")
         async with registry.opened([rails[name]]):
-            try:
-                lines = await rail_list.fetch(rails[name], period)
-            except (RailTimeout, RailBusy, RailRefused) as error:
-                raise Unavailable(f"the list of {name} could not be fetched: {error}") from error
-        made = await commands.reconcile(
-            db, lines, rail=name, period=period, is_configured=True, left_out=rail_list.kinds_left_out(rails[name])
-        )
-        return await _kept(db, made)
+            return await _kept(db, await commands.reconcile_with_list(db, rails[name], period))
 
     return run_on_database(settings, run)
 

@@ -39,14 +39,14 @@ class ApprovalPages:
     async def show(self, visitor: ConsoleVisitor) -> Html:
         return await self._page(visitor, None)
 
-    async def _page(self, visitor: ConsoleVisitor, wrong: Refusal | None, *, link: str = "") -> Html:
+    async def _page(self, visitor: ConsoleVisitor, wrong: Refusal | None) -> Html:
         async with self.shell.db.connection() as tx:
             found = await store.list_of_staff(tx, is_open=True, limit=PAGE)
             waiting = await show_proposals(self.shell, visitor, tx, found)
             found = await store.list_of_staff(tx, is_open=False, limit=DECIDED)
             decided = await show_proposals(self.shell, visitor, tx, found)
         return self.shell.page(
-            visitor, "staff_approvals.html", title="Approvals", section="Approvals", wrong=wrong, link=link,
+            visitor, "staff_approvals.html", title="Approvals", section="Approvals", wrong=wrong,
             status=409 if wrong else 200, waiting=[one for one in waiting if not one.is_void],
             void=[one for one in waiting if one.is_void], decided=decided, most=PAGE,
         )  # fmt: skip
@@ -54,14 +54,13 @@ class ApprovalPages:
     async def approve(self, visitor: ConsoleVisitor) -> Html:
         request = await self._request(visitor)
         try:
-            done = await staff_approvals.approve(
+            await staff_approvals.approve(
                 self.shell.approvals, request.business_id, request.id, person_id=visitor.staff.member.id, by=visitor.by
             )
         except (Conflict, Invalid, NotFound, InsufficientBalance, RefundExceedsAvailable) as wrong:
             return await self._page(visitor, wrong)
-        if done.link:
-            return await self._page(visitor, None, link=done.link)
-        return self._back(visitor, request, "approved")
+        waits = staff_approvals.waits_for_its_link(self.shell.approvals, request.command)
+        return self._back(visitor, request, "no_mail" if waits else "approved")
 
     async def confirms_approval(self, visitor: ConsoleVisitor) -> str:
         return f"Approve {await self._words(visitor)}"

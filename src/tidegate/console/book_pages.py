@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidegate.audit import store as audit
-from tidegate.console import ledger_store
+from tidegate.console import ledger_store, merchant_store
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.clock import SystemClock
 from tidegate.core.errors import NotFound
@@ -23,6 +23,7 @@ from tidegate.doctor.proof import prove
 from tidegate.infra.page.response import File, Html
 from tidegate.ledger import books
 from tidegate.ledger.model import LedgerAccount
+from tidegate.merchant import commands as merchants
 from tidegate.settings import Settings
 from tidegate.staff.permission import StaffPermission
 
@@ -77,7 +78,27 @@ class BookPages:
         return self.shell.page(
             visitor, "entries.html", title=f"{account_words(path['account'])} in {path['currency']}", section="Books",
             total=Money(sum(total), Currency(path["currency"])), entries=found[:PAGE], older=older,
-            currency=path["currency"],
+            currency=path["currency"], business=None,
+        )  # fmt: skip
+
+    async def show_wallet(self, visitor: ConsoleVisitor) -> Html:
+        """What makes the balance of a merchant's wallet."""
+        path = visitor.request.path
+        business = await merchants.get(self.shell.db, path["business"])
+        before = number_in(visitor.request.query.get("before", ""))
+        async with self.shell.db.connection() as tx:
+            wallets = await merchant_store.list_wallets(tx, business.id)
+            balance = next((one for one in wallets if one.currency.value == path["currency"]), None)
+            if balance is None:
+                raise NotFound("there is nothing at this address")
+            found = await ledger_store.list_entries(
+                tx, account=LedgerAccount.WALLET, currency=path["currency"], before=before, limit=PAGE + 1,
+                business_id=business.id,
+            )  # fmt: skip
+        older = f"?before={found[PAGE - 1].journal_id}" if len(found) > PAGE else None
+        return self.shell.page(
+            visitor, "entries.html", title=f"Wallet in {path['currency']}", section="Merchants", business=business,
+            total=balance, entries=found[:PAGE], older=older, currency=path["currency"],
         )  # fmt: skip
 
     async def export(self, visitor: ConsoleVisitor) -> Html | File:
@@ -105,6 +126,13 @@ class BookPages:
                 StaffPermission.EXPORT,
                 self.export,
                 confirms="Export the trial balance",
+            ),
+            ConsoleRoute(
+                "GET",
+                "/merchants/{business}/wallets/{currency}",
+                "showMerchantWallet",
+                StaffPermission.SEE,
+                self.show_wallet,
             ),
             ConsoleRoute("GET", "/books/{currency}/{account}", "showEntries", StaffPermission.SEE, self.show_entries),
         ]

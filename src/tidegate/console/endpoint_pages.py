@@ -8,7 +8,8 @@ from tidegate.console.accounts import reason_in
 from tidegate.console.merchants import MerchantPages
 from tidegate.console.proposing import propose
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
-from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid
+from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, Problem
+from tidegate.dashboard.paging import number_in
 from tidegate.infra.address import WebUrl
 from tidegate.infra.http.read import read
 from tidegate.infra.page.response import Html
@@ -18,7 +19,7 @@ from tidegate.staff_approval import commands as staff_approvals
 from tidegate.staff_approval.arguments import EndpointArguments, EndpointChanges
 from tidegate.webhook import commands, wire
 from tidegate.webhook.commands import WebhookDeps
-from tidegate.webhook.model import EndpointStatus
+from tidegate.webhook.model import RATE_PER_SECOND_MAX, EndpointStatus
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,20 @@ class EndpointPages:
         except (Invalid, ChangedElsewhere, Conflict) as wrong:
             return await self.merchants.page(visitor, business_id, wrong)
 
+    async def pace(self, visitor: ConsoleVisitor) -> Html:
+        """How fast events are sent gives nobody a right, so one person does it."""
+        business_id, rate = visitor.request.path["business"], number_in(visitor.form.get("rate", ""))
+        try:
+            if rate is None or not 1 <= rate <= RATE_PER_SECOND_MAX:
+                raise Invalid(Problem("pace", f"Enter a whole number from 1 to {RATE_PER_SECOND_MAX}."))
+            await commands.change(
+                self.shell.db, business_id, visitor.form.get("endpoint", ""), {"rate_per_second": rate}, by=visitor.by,
+                now=visitor.now,
+            )  # fmt: skip
+        except Invalid as wrong:
+            return await self.merchants.page(visitor, business_id, wrong)
+        return self.shell.to(f"/merchants/{business_id}?said=done")
+
     async def stop(self, visitor: ConsoleVisitor) -> Html:
         business_id = visitor.request.path["business"]
         changes = {"status": EndpointStatus.DISABLED}
@@ -68,6 +83,7 @@ class EndpointPages:
         at = "/merchants/{business}/endpoints"
         return [
             ConsoleRoute("POST", at, "proposeEndpoint", StaffPermission.PROPOSE, self.decide),
+            ConsoleRoute("POST", f"{at}/pace", "paceEndpoint", StaffPermission.ASK, self.pace),
             ConsoleRoute(
                 "POST", f"{at}/stop", "stopEndpoint", StaffPermission.SUSPEND, self.stop, confirms=self.confirms_stop
             ),

@@ -90,7 +90,7 @@ class HeldPages:
             credit_version = await staff_approvals.version_of(tx, CREDIT, held.business_id, held.reference)
             decision = (await review_store.list_decisions(tx, [held])).get(held.reference)
             refunds = await refund_store.list_of_inflow(tx, held.business_id, held.id, limit=REFUNDS)
-            paused = [one for one in await pause_store.list_open(tx) if one.rail == held.rail]
+            paused = await pause_store.list_of_rails(tx, [held.rail])
             names = await staff_store.list_names(tx) if refunds or paused or decision else {}
             earlier = await list_page(
                 tx, held.business_id, CollectionFilter(account_id=held.account_id), before_id=held.id, offset=0,
@@ -113,7 +113,7 @@ class HeldPages:
             earlier=[(one, *INFLOW_WORDS[one.status]) for one in earlier if _is_of_payer(one, held)],
             place=at, waiting=len(waiting), credit_version=credit_version,
             following=_following(references, held.reference), names=names,
-            paused=paused if _is_going_back(held, refunds) else [], **_given_back(held, refunds, names), **credit,
+            paused=paused if _may_go_back(held, refunds) else [], **_given_back(held, refunds, names), **credit,
         )  # fmt: skip
 
     async def _credit(self, visitor: ConsoleVisitor, held: Collection) -> dict[str, object]:
@@ -183,6 +183,10 @@ def _is_going_back(held: Collection, refunds: Sequence[ListedRefund]) -> bool:
     """Something of it is on its way back by its rail."""
     is_returning = held.sent_back is not None and held.sent_back.confirmed_at is None
     return is_returning or any(one.view.refund.status is RefundStatus.PROCESSING for one in refunds)
+
+
+def _may_go_back(held: Collection, refunds: Sequence[ListedRefund]) -> bool:
+    return held.status is CollectionStatus.PENDING or _is_going_back(held, refunds)
 
 
 def _given_back(held: Collection, refunds: Sequence[ListedRefund], names: Mapping[str, str]) -> dict[str, object]:

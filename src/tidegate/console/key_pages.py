@@ -21,6 +21,7 @@ from tidegate.infra.page.response import Html
 from tidegate.merchant import commands
 from tidegate.merchant.key_terms import terms_of
 from tidegate.merchant.model import KeyScope, print_of
+from tidegate.sandbox.seed import keep_proposed_key
 from tidegate.staff.permission import StaffPermission
 from tidegate.staff_approval import commands as staff_approvals
 from tidegate.staff_approval.arguments import KeyArguments, RollArguments, subject_of_roll
@@ -92,7 +93,11 @@ class MerchantKeyPages:
             number = await self.shell.first_time(visitor, below, act)
         except (Invalid, ChangedElsewhere, Conflict) as wrong:
             return await self._page(visitor, wrong)
-        return self.shell.to(below) if number is None else await self._page(visitor, secret=secret)
+        if number is None:
+            return self.shell.to(below)
+        if subject == subject_of_roll(None):
+            keep_proposed_key(self.shell.approvals.sandbox_file, business_id, secret)
+        return await self._page(visitor, secret=secret)
 
     async def revoke(self, visitor: ConsoleVisitor) -> Html:
         """Stops what the key does, so one person does it."""

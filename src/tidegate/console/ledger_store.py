@@ -21,8 +21,10 @@ class LedgerLine(NamedTuple):
     position: int | None
 
 
-async def list_entries(tx: Tx, *, account: str, currency: str, before: int | None, limit: int) -> list[LedgerLine]:
-    """The newest first."""
+async def list_entries(
+    tx: Tx, *, account: str, currency: str, before: int | None, limit: int, business_id: str | None = None
+) -> list[LedgerLine]:
+    """Of one merchant, or of all; the newest first."""
     rows = await tx.fetch(
         """
         SELECT entry.business_id, business.name AS business, entry.journal_id, journal.kind, journal.cause,
@@ -33,9 +35,10 @@ async def list_entries(tx: Tx, *, account: str, currency: str, before: int | Non
           LEFT JOIN journal_link AS link
             ON link.business_id = entry.business_id AND link.journal_id = entry.journal_id
          WHERE entry.account = $1 AND entry.currency = $2 AND ($3::bigint IS NULL OR entry.journal_id < $3)
+           AND ($5::text IS NULL OR entry.business_id = $5)
          ORDER BY entry.journal_id DESC LIMIT $4
         """,
-        account, currency, before, limit,
+        account, currency, before, limit, business_id,
     )  # fmt: skip
     return [
         LedgerLine(

@@ -18,6 +18,7 @@ from tidegate.merchant.redirect_host import typed_hosts
 from tidegate.staff.permission import StaffPermission
 from tidegate.staff_approval import commands as staff_approvals
 from tidegate.staff_approval.arguments import SettingArguments
+from tidegate.staff_approval.setting_words import SETTING_LABELS
 
 VARIANCE_POLICIES = ("accept", "top_up", "return")
 TOLERANCE_DIGITS_MAX = 12
@@ -79,7 +80,9 @@ def settings_in(visitor: ConsoleVisitor, mode: Mode) -> SettingArguments:
     form, limits = visitor.form, limits_in(visitor)
     tolerance, variance, names = (form.get(name, "") for name in ("tolerance", "variance", "names"))
     if not (tolerance.isascii() and tolerance.isdigit() and len(tolerance) <= TOLERANCE_DIGITS_MAX):
-        raise Invalid(Problem("tolerance", "Enter whole minor units, such as 100 for 1.00."))
+        raise Invalid(
+            Problem("tolerance", f"{SETTING_LABELS['variance_tolerance_minor']}: enter whole minor units, such as 100.")
+        )
     if variance not in VARIANCE_POLICIES or names not in set(NamePolicy):
         raise Invalid(Problem("variance", "Choose one of the list."))
     return SettingArguments(
@@ -97,10 +100,14 @@ def _origins_in(text: str, mode: Mode) -> list[str]:
     origins = text.split()
     if len(origins) > LINES_MAX:
         raise Invalid(Problem("origins", f"At most {LINES_MAX} origins."))
+    return [_origin_in(origin, mode) for origin in origins]
+
+
+def _origin_in(text: str, mode: Mode) -> str:
     try:
-        return [parse_origin(origin, mode) for origin in origins]
+        return parse_origin(text, mode)
     except ValueError as error:
-        raise Invalid(Problem("origins", f"An origin {error}.")) from None
+        raise Invalid(Problem("origins", f"Of the checkout origins, “{text[:100]}” {error}.")) from None
 
 
 def _differs(wanted: object, set_: object) -> bool:

@@ -18,6 +18,7 @@ from tidegate.core.fee import DEFAULT_FEE_RULES, FeeOnRefund, basis_points_in, f
 from tidegate.core.method import METHOD_WORDS, priced_in
 from tidegate.core.money import Currency, Money
 from tidegate.dashboard.format import amount, percent
+from tidegate.dashboard.paging import number_in
 from tidegate.infra.db import Tx
 from tidegate.infra.page.response import Html
 from tidegate.member import team_store
@@ -255,10 +256,17 @@ def _check_new(name: str, email: str, *, field: str = "email") -> None:
 
 
 def limits_in(visitor: ConsoleVisitor) -> SettingArguments:
-    numbers = [visitor.form.get(name, "") for name in ("rate", "burst")]
-    if not all(text.isascii() and text.isdigit() and 0 < int(text[:9]) <= RATE_MAX for text in numbers):
-        raise Invalid(Problem("rate", f"Enter whole numbers from 1 to {RATE_MAX}."))
-    return SettingArguments(rate_per_second=int(numbers[0]), rate_burst=int(numbers[1]))
+    return SettingArguments(
+        rate_per_second=_limit_in(visitor, "rate", "rate_per_second"),
+        rate_burst=_limit_in(visitor, "burst", "rate_burst"),
+    )
+
+
+def _limit_in(visitor: ConsoleVisitor, field: str, setting: str) -> int:
+    number = number_in(visitor.form.get(field, ""))
+    if number is None or not 1 <= number <= RATE_MAX:
+        raise Invalid(Problem(field, f"{SETTING_LABELS[setting]}: enter a whole number from 1 to {RATE_MAX:,}."))
+    return number
 
 
 def price_in(visitor: ConsoleVisitor, business: Business) -> PriceArguments:

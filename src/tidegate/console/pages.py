@@ -45,6 +45,7 @@ from tidegate.member.realm import CONSOLE
 from tidegate.member.sign_in import SignIn
 from tidegate.member.sign_in_limit import SignInLimit
 from tidegate.rail.deps import PaymentDeps
+from tidegate.sandbox.seed import FILE_NAME
 from tidegate.settings import Settings
 from tidegate.staff.commands import may_enter
 from tidegate.staff_approval.model import StaffApprovalDeps
@@ -61,7 +62,10 @@ class Console:
         sign_in = SignIn(deps.db, deps.vault, url, realm=CONSOLE, may_enter=may_enter)
         passkeys = Passkeys(sign_in, site, secret)
         renderer = Renderer(site, package="tidegate.console")
-        approvals = StaffApprovalDeps(payment_deps, clock, settings.mode, settings.base_url, url, webhooks=lambda: deps)
+        approvals = StaffApprovalDeps(
+            payment_deps, clock, settings.mode, settings.base_url, url, webhooks=lambda: deps,
+            sandbox_file=settings.home / FILE_NAME,
+        )  # fmt: skip
         self.shell = ConsoleShell(
             deps.db, clock, settings.mode, site, sign_in, passkeys, limit, renderer, secret, approvals
         )

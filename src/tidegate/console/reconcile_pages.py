@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
-from tidegate.core.errors import Invalid, NotFound, Problem, Refusal
-from tidegate.dashboard.list_filter import days_in
+from tidegate.core.errors import Conflict, Invalid, NotFound, Problem, Refusal, Unavailable
+from tidegate.dashboard.list_filter import day_in, days_in
 from tidegate.dashboard.paging import number_in
 from tidegate.dashboard.signed_in import Upload
 from tidegate.infra.page.response import Html
 from tidegate.rail.deps import PaymentDeps
 from tidegate.reconcile import commands, explanation_store, kept_comparison, report, statement
 from tidegate.reconcile.kept_comparison import KeptComparison
-from tidegate.reconcile.model import Discrepancy, DiscrepancyKind
+from tidegate.reconcile.model import Discrepancy, DiscrepancyKind, ReconcilePeriod
 from tidegate.reconcile.report import Report
 from tidegate.sandbox.wire import Duration
 from tidegate.staff import store as staff_store
@@ -31,6 +32,8 @@ SLACK = "1d"
 EXPLAINED_AT_ONCE = 40
 NOTES_SHOWN = 20
 COLUMN_CHARS_MAX = 100
+# Of a rail's own list, while somebody waits; the command line takes any.
+LISTED_DAYS_MAX, LIST_WITHIN_S = timedelta(days=31), 60
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,7 @@ class ReconcilePages:
             names = await subject_store.names_of(tx, owners)
         return self.shell.page(
             visitor, "reconcile.html", title="Reconcile", section="Reconcile", rails=list(self.deps.rails),
+            listing=[name for name, rail in self.deps.rails.items() if rail.capabilities.lists_transactions],
             columns=statement.COLUMNS, made=made, findings=shown, groups=groups_of(shown), wrong=wrong,
             status=422 if wrong else 200, explainable=_explainable(made) if made else [], notes=notes, staff=staff,
             names=names, slack=SLACK, sum_words=sum_words, is_own=made is not None and made.made_by == visitor.by.actor,
@@ -66,6 +70,30 @@ class ReconcilePages:
             return await self._page(visitor, Invalid(*problems))
         await kept_comparison.keep(self.shell.db, visitor.by, made, now=visitor.now)
         return self.shell.to("/reconcile")
+
+    async def compare_list(self, visitor: ConsoleVisitor) -> Html:
+        """With the rail's own list, for which it is asked now."""
+        try:
+            made = await self._list_compared(visitor)
+        except (Invalid, Conflict, Unavailable) as wrong:
+            return await self._page(visitor, wrong)
+        except TimeoutError:
+            return await self._page(visitor, Invalid(Problem("first", "The rail took too long; choose fewer days.")))
+        await kept_comparison.keep(self.shell.db, visitor.by, made, now=visitor.now)
+        return self.shell.to("/reconcile")
+
+    async def _list_compared(self, visitor: ConsoleVisitor) -> Report:
+        form = visitor.form
+        rail = self.deps.rails.get(form.get("rail", ""))
+        if rail is None or not rail.capabilities.lists_transactions:
+            raise Invalid(Problem("rail", "Choose a rail that has a list."))
+        first, last = (day_in(form.get(name, ""), name) for name in ("first", "last"))
+        if not timedelta(0) <= last - first < LISTED_DAYS_MAX:
+            raise Invalid(Problem("first", f"Choose 1 to {LISTED_DAYS_MAX.days} days."))
+        async with asyncio.timeout(LIST_WITHIN_S):
+            return await commands.reconcile_with_list(
+                self.shell.db, rail, ReconcilePeriod(first, last, slack_in(visitor))
+            )
 
     async def explain(self, visitor: ConsoleVisitor) -> Html:
         """The differences that were ticked, with one note. The statement itself is not kept."""
@@ -89,10 +117,7 @@ class ReconcilePages:
             raise Invalid(Problem("rail", "Choose the rail of the statement."))
         named = {name: form.get(f"column-{name}", "").strip()[:COLUMN_CHARS_MAX] for name in statement.COLUMNS}
         first, last = days_in(form)
-        try:
-            slack = Duration.parse(form.get("slack", "") or SLACK).length
-        except ValueError as error:
-            raise Invalid(Problem("slack", f"The slack {error}.")) from None
+        slack = slack_in(visitor)
         lines = statement.read(io.BytesIO(file), {name: theirs for name, theirs in named.items() if theirs})
         period = commands.period_of(lines, first=first, last=last, slack=slack)
         return await commands.reconcile(self.shell.db, lines, rail=rail, period=period, is_configured=True)
@@ -104,8 +129,16 @@ class ReconcilePages:
                 "POST", "/reconcile", "reconcile", StaffPermission.CHECK, self.compare,
                 upload=Upload("file", FILE_BYTES_MAX), refused=self._page,
             ),
+            ConsoleRoute("POST", "/reconcile/list", "reconcileList", StaffPermission.CHECK, self.compare_list),
             ConsoleRoute("POST", "/reconcile/explain", "explainBreaks", StaffPermission.ASK, self.explain),
         ]  # fmt: skip
+
+
+def slack_in(visitor: ConsoleVisitor) -> timedelta:
+    try:
+        return Duration.parse(visitor.form.get("slack", "") or SLACK).length
+    except ValueError as error:
+        raise Invalid(Problem("slack", f"The slack {error}.")) from None
 
 
 class FindingRow(NamedTuple):

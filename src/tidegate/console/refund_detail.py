@@ -57,7 +57,8 @@ class RefundDetailPages:
             open_ones = await approval_store.list_about(tx, business.id, *references)
             proposed = await show_proposals(self.shell, visitor, tx, open_ones)
             doubts = await notification_store.list_doubts(tx, _in_doubt(parts))
-            paused = await pause_store.list_open(tx)
+            under_way = [one.rail for one in parts if one.completed_at is None]
+            paused = await pause_store.list_of_rails(tx, under_way)
             names = await staff_store.list_names(tx)
         word, tint = STATUS_WORDS[view.refund.status]
         asked_by, approved_by = people_of(origin, names)

@@ -11,7 +11,7 @@ from tidegate.console.merchants import MerchantPages
 from tidegate.console.proposing import clock_ahead, propose, show_proposals
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Problem, RefundExceedsAvailable, Refusal
-from tidegate.core.money import Currency, Money
+from tidegate.core.money import Money
 from tidegate.core.visible import visible
 from tidegate.dashboard import refund_form
 from tidegate.dashboard.format import amount
@@ -21,9 +21,11 @@ from tidegate.merchant import commands as merchants
 from tidegate.payment import store as payments
 from tidegate.payment.model import Payment, PaymentStatus
 from tidegate.payment.store import PaymentKey
+from tidegate.rail import pause_store
 from tidegate.rail.deps import PaymentDeps
 from tidegate.refund import commands, model
 from tidegate.refund.model import RefundExchange, RefundRate, Subject
+from tidegate.staff import store as staff_store
 from tidegate.staff.permission import StaffPermission
 from tidegate.staff_approval import commands as staff_approvals
 from tidegate.staff_approval.arguments import OperatorRefund
@@ -67,11 +69,14 @@ class RefundForMerchantPages:
             version = await staff_approvals.version_of(tx, _COMMAND, business.id, subject.reference)
             found = await approval_store.list_about(tx, business.id, subject.reference)
             proposed = await show_proposals(self.shell, visitor, tx, found)
+            paused = await pause_store.list_of_rails(tx, [one.rail for one in subject.transfers])
+            names = await staff_store.list_names(tx) if paused else {}
         return self.shell.page(
             visitor, "refund.html", title=f"Refund {subject.reference}", section="Refunds & returns",
             ahead=clock_ahead(self.shell, business.id), wrong=wrong,
             status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409, business=business,
             subject=subject, version=version, proposed=proposed, rates=rate_choices(subject),
+            paused=paused, names=names,
             is_proposed=any(one.request.command == _COMMAND and not one.is_void for one in proposed),
             refusal=refusal_of(subject, payment), disputes=[_sentence(one.sentence) for one in subject.disputes],
         )  # fmt: skip
@@ -80,7 +85,7 @@ class RefundForMerchantPages:
         business_id, reference = visitor.request.path["business"], visitor.request.path["reference"]
         try:
             subject = await self._subject(business_id, reference)
-            wanted = refund_in(visitor, subject.received.currency)
+            wanted = refund_in(visitor, subject)
             return await propose(self.shell, visitor, _COMMAND, business_id, reference, arguments=wanted)
         except (Invalid, ChangedElsewhere, Conflict, RefundExceedsAvailable) as wrong:
             return await self._page(visitor, wrong)
@@ -145,13 +150,13 @@ def _booked(exchange: RefundExchange) -> str:
     return f"{label.lower()} of {amount(value)}" if isinstance(value, Money) else "no exchange gain or loss"
 
 
-def refund_in(visitor: ConsoleVisitor, currency: Currency) -> OperatorRefund:
+def refund_in(visitor: ConsoleVisitor, subject: Subject) -> OperatorRefund:
     form = visitor.form
     rate, typed = form.get("rate", ""), form.get("amount", "")
-    if rate and rate not in set(RefundRate):
-        raise Invalid(Problem("rate", f"Choose one of {', '.join(RefundRate)}."))
+    if rate not in set(RefundRate) and (rate or subject.conversion is not None):
+        raise Invalid(Problem("rate", "Choose at which rate the wallet pays."))
     return OperatorRefund(
-        amount=refund_form.amount_in(typed, currency).major if typed.strip() else None,
+        amount=refund_form.amount_in(typed, subject.received.currency).major if typed.strip() else None,
         reason=refund_form.text_in(form.get("reason", ""), "reason"),
         rate=RefundRate(rate) if rate else None,
     )

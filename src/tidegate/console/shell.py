@@ -31,6 +31,8 @@ SAID = {
     "proposed": "Proposed. It waits for one of the approvers.",
     "proposed_before": "Proposed. It waits for one of the approvers; this is the next one.",
     "approved": "Approved and done.",
+    "no_mail": "Approved. No mail is sent here: on the server, `tidegate approval link` and their e-mail address print "
+    "the link for them.",
     "declined": "Declined; nothing was done.",
     "taken_back": "Taken back; nothing was done.",
     "done": "Done.",

@@ -15,6 +15,9 @@ from tidegate.intake import store as intake_store
 from tidegate.intake import suspense_store
 from tidegate.intake.candidates import list_candidates
 from tidegate.intake.model import SuspenseDecision, SuspenseReceipt
+from tidegate.merchant import commands as merchants
+from tidegate.rail import pause_store
+from tidegate.staff import store as staff_store
 from tidegate.staff.permission import StaffPermission
 from tidegate.staff_approval import subject_store
 from tidegate.staff_approval.arguments import AssignArguments
@@ -55,9 +58,12 @@ class SuspensePages:
             found = await approval_store.list_about(tx, receipt.business_id, str(receipt.id))
             proposed = await show_proposals(self.shell, visitor, tx, found)
             body = await _body_of(tx, receipt.rail, receipt.notification_id)
+            paused = await pause_store.list_of_rails(tx, [receipt.rail])
+            names = await staff_store.list_names(tx) if paused else {}
         return self.shell.page(
             visitor, "suspense.html", title="Money in suspense", section="Suspense & quarantine", receipt=receipt,
             candidates=candidates, proposed=proposed, body=body, wrong=wrong, chosen=_chosen_in(visitor),
+            paused=paused, names=names,
             is_decidable=not any(not one.is_void for one in proposed),
             status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409,
         )  # fmt: skip
@@ -86,12 +92,18 @@ class SuspensePages:
     async def _propose(self, visitor: ConsoleVisitor, receipt: SuspenseReceipt) -> Html:
         what, subject = visitor.form.get("what", ""), str(receipt.id)
         if what == "assign":
-            return await propose(
-                self.shell, visitor, "suspense.assign", receipt.business_id, subject, arguments=assigned_in(visitor)
-            )
+            to = assigned_in(visitor)
+            await self._refuse_unknown(to.business_id)
+            return await propose(self.shell, visitor, "suspense.assign", receipt.business_id, subject, arguments=to)
         if what in ("return", "close"):
             return await propose(self.shell, visitor, f"suspense.{what}", receipt.business_id, subject)
         raise NotFound("`what` is assign, return or close")
+
+    async def _refuse_unknown(self, business_id: str) -> None:
+        try:
+            await merchants.get(self.shell.db, business_id)
+        except NotFound:
+            raise Invalid(Problem("business", "There is no such merchant. Copy its id from its page.")) from None
 
     def routes(self) -> list[ConsoleRoute]:
         at = "/suspense/{receipt}"

@@ -19,7 +19,10 @@ class AuditFilter(NamedTuple):
 
 class AuditLogRow(NamedTuple):
     id: int
+    # By the clock of the business, or the real one.
     at: datetime
+    # By the real one.
+    written_at: datetime
     actor: str
     # Of a key that acted.
     key_name: str | None
@@ -41,8 +44,8 @@ async def list_page(
     )
     return [
         AuditLogRow(
-            row["id"], row["created_at"], row["actor"], row["key_name"], row["origin"], row["action"], row["subject"],
-            row["thing"], row["details"],
+            row["id"], row["created_at"], row["written_at"], row["actor"], row["key_name"], row["origin"],
+            row["action"], row["subject"], row["thing"], row["details"],
         )
         for row in rows
     ]  # fmt: skip
@@ -51,7 +54,8 @@ async def list_page(
 # Of some actions, of which there are few: the newest of each, and then the newest of those. One of the two ways to the
 # ids ends before it reads anything.
 _PAGE = """
-    SELECT audit.id, audit.created_at, audit.actor, audit.origin, audit.action, audit.subject, audit.details,
+    SELECT audit.id, audit.created_at, audit.written_at, audit.actor, audit.origin, audit.action, audit.subject,
+           audit.details,
            coalesce(actor_key.name, '…' || actor_key.last_four) AS key_name,
            coalesce(virtual_account.holder, payment_link.name, webhook_endpoint.url,
                     subject_key.name, '…' || subject_key.last_four, payment.reference, refunded.reference) AS thing

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 import msgspec
@@ -88,6 +88,7 @@ ACTIONS = {
     "team.factors_end": ActionWords("decided to remove, in 24 hours, the second factors of", "/team"),
     "team.factors_reset": ActionWords("reset the second factors of", "/team"),
     "team.invited": ActionWords("invited", "/team"),
+    "team.invitation_printed": ActionWords("printed the link of the invitation of", "/team"),
     "team.joined": ActionWords("joined the team"),
     "team.removed": ActionWords("removed from the team", "/team"),
     "team.role": ActionWords("changed the role of", "/team"),
@@ -183,6 +184,11 @@ class AuditLine:
     thing: str
     page: str
     changes: list[str]
+
+    @property
+    def is_real_time(self) -> bool:
+        """A sandbox's clock is ahead by minutes at least."""
+        return abs(self.row.at - self.row.written_at) < timedelta(minutes=1)
 
 
 def line_of(row: AuditLogRow, people: Mapping[str, str]) -> AuditLine:

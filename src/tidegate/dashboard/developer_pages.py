@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 
 from tidegate.audit.model import OPERATOR
 from tidegate.core.errors import AccessDenied, Conflict, Invalid, NotFound, Problem, Refusal
@@ -27,6 +28,7 @@ from tidegate.merchant.model import ApiKey, KeyScope
 from tidegate.request_log import commands as requests
 from tidegate.request_log import store as request_store
 from tidegate.request_log.store import RequestFilter
+from tidegate.sandbox.seed import keep_rolled_key
 
 PAGE = 50
 # What to do about each error, as the documentation says it.
@@ -36,6 +38,8 @@ REMEDIES = {name: guide.remedy for name, guide in error_guide.error_types()}
 @dataclass(frozen=True)
 class DeveloperPages:
     shell: DashboardShell
+    # With the keys of the sandbox's business.
+    sandbox_file: Path
 
     async def show_keys(self, visitor: DashboardVisitor) -> Html:
         return await self._keys_page(visitor)
@@ -81,6 +85,8 @@ class DeveloperPages:
     async def _shown_once(self, visitor: DashboardVisitor, act: Callable[[Tx], Awaitable[NewKey]]) -> Html:
         """A reload of the answer makes no second key, and does not show the first one again."""
         made = await self.shell.first_time(visitor, "/keys", act)
+        if made is not None and made.key.scopes is None:
+            keep_rolled_key(self.sandbox_file, visitor.business.id, made.secret)
         return self.shell.to(visitor, "/keys") if made is None else await self._keys_page(visitor, secret=made.secret)
 
     async def _key(self, visitor: DashboardVisitor) -> ApiKey:

@@ -44,8 +44,8 @@ async def find(tx: Tx, business_id: str, reference: str) -> InflowFacts | None:
         return None
     rows = [
         AuditLogRow(
-            one["id"], one["created_at"], one["actor"], None, one["origin"], one["action"], one["subject"], None,
-            one["details"],
+            one["id"], one["created_at"], one["written_at"], one["actor"], None, one["origin"], one["action"],
+            one["subject"], None, one["details"],
         )
         for one in row["decisions"]
     ]  # fmt: skip

@@ -30,6 +30,9 @@ class JournalView(NamedTuple):
     pay_code: str | None = None
     reference: str | None = None
     inflow: str | None = None
+    # Of that payment or inflow.
+    dispute: str | None = None
+    money_return: str | None = None
 
 
 async def find_journal(tx: Tx, business_id: str, journal_id: int) -> JournalView | None:
@@ -38,25 +41,43 @@ async def find_journal(tx: Tx, business_id: str, journal_id: int) -> JournalView
         return None
     first = rows[0]
     return _journal(rows)._replace(
-        refund=first["refund"], pay_code=first["pay_code"], reference=first["reference"], inflow=first["inflow"]
-    )
+        refund=first["refund"], pay_code=first["pay_code"], reference=first["reference"], inflow=first["inflow"],
+        dispute=first["dispute"], money_return=first["money_return"],
+    )  # fmt: skip
 
 
-# A part of a refund has its reference and a number; money that came in, the names of its rail and of its transfer.
+# The cause of a part of a refund is its reference and a number; of money that came in and of a dispute, the names of
+# the rail and of its own; of a debt, the reference of what is owed for and a version.
 _JOURNAL = """
     SELECT journal.id, kind, cause, journal.created_at, link.position, account, entry.currency, entry.amount_minor,
-           balance_after_minor, refund.reference AS refund, paid.pay_code, paid.reference, inflow.reference AS inflow
-      FROM journal JOIN entry ON entry.business_id = $1 AND entry.journal_id = journal.id
+           balance_after_minor, refund.reference AS refund, paid.pay_code, paid.reference, inflow.reference AS inflow,
+           dispute.id AS dispute, back.reference AS money_return
+      FROM (SELECT *, split_part(cause, '/', 1) AS before, substr(cause, strpos(cause, '/') + 1) AS after FROM journal
+             WHERE business_id = $1 AND id = $2) AS journal
+      JOIN entry ON entry.business_id = $1 AND entry.journal_id = journal.id
       LEFT JOIN journal_link AS link ON link.business_id = $1 AND link.journal_id = journal.id
       LEFT JOIN refund ON refund.business_id = $1
            AND refund.reference = substring(journal.cause FROM '^(rf_[0-9A-Za-z]+)(?:-[0-9]+)?$')
-      LEFT JOIN receipt ON receipt.business_id = $1 AND receipt.rail = split_part(journal.cause, '/', 1)
-           AND receipt.transaction_id = substr(journal.cause, strpos(journal.cause, '/') + 1)
+      LEFT JOIN receipt ON receipt.business_id = $1 AND receipt.rail = journal.before
+           AND receipt.transaction_id = journal.after
+      LEFT JOIN dispute ON dispute.business_id = $1 AND journal.kind IN ('dispute_held', 'dispute_released')
+           AND dispute.rail = journal.before AND dispute.id = journal.after
+      LEFT JOIN money_return AS back ON back.business_id = $1 AND journal.kind IN ('return_done', 'return_offset')
+           AND back.reference = journal.cause
+      LEFT JOIN payment AS owing ON owing.business_id = $1 AND journal.kind = 'debt_collected'
+           AND owing.pay_code = journal.before
       LEFT JOIN payment AS paid ON paid.business_id = $1
-           AND paid.id = coalesce(payment_of(journal.cause), receipt.payment_id)
-      LEFT JOIN collection AS inflow ON inflow.business_id = $1 AND inflow.rail = split_part(journal.cause, '/', 1)
-           AND inflow.transaction_id = substr(journal.cause, strpos(journal.cause, '/') + 1)
-     WHERE journal.business_id = $1 AND journal.id = $2 ORDER BY line
+           AND paid.id = coalesce(payment_of(journal.cause), dispute.payment_id, back.payment_id, owing.id,
+                                  receipt.payment_id)
+      LEFT JOIN collection AS inflow ON inflow.business_id = $1
+           AND inflow.id = coalesce(back.collection_id,
+                                    (SELECT id FROM collection
+                                      WHERE business_id = $1 AND rail = journal.before
+                                        AND transaction_id = journal.after),
+                                    (SELECT id FROM collection
+                                      WHERE business_id = $1 AND journal.kind = 'debt_collected'
+                                        AND reference = journal.before))
+     ORDER BY line
 """
 
 

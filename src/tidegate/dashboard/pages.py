@@ -44,6 +44,7 @@ from tidegate.member.sign_in import SignIn
 from tidegate.member.sign_in_limit import SignInLimit
 from tidegate.member.team import Team
 from tidegate.payment.wire import MethodsTaken, all_methods
+from tidegate.sandbox.seed import FILE_NAME
 from tidegate.settings import Settings
 from tidegate.webhook.commands import WebhookDeps
 
@@ -89,7 +90,7 @@ class Dashboard:
             *AuditPages(self.shell).routes(),
             *SettingsPages(self.shell).routes(),
             *BrandingPages(self.shell, names).routes(),
-            *DeveloperPages(self.shell).routes(),
+            *DeveloperPages(self.shell, settings.home / FILE_NAME).routes(),
         ]
         if isinstance(clock, ShiftedClock):
             self.table += SandboxPages(self.shell, self.sign_in_pages, clock).routes()

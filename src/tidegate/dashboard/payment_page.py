@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -198,14 +198,16 @@ def _act_step(act: ActFact) -> TimelineStep | None:
     return TimelineStep(act.created_at, words, f"Proposal {number}" if number else "")
 
 
-def waiting_of(acts: Sequence[ActFact], *, now: datetime) -> list[str]:
-    """Amounts of refunds that wait for a second person."""
-    decided = {act.details.get("approval") for act in acts if act.action in _DECISIONS}
+def waiting_of(history: PaymentHistory, *, now: datetime) -> list[str]:
+    """Amounts of refunds that wait for a second person; a refund that begins or ends voids what waits."""
+    decided = {act.details.get("approval") for act in history.acts if act.action in _DECISIONS}
+    voided_at = max((one.completed_at or one.initiated_at for one in history.refunds), default=None)
     return [
         audited_amount(act.details["amount"])
-        for act in acts
-        if act.action == "refund.proposed" and act.details["approval"] not in decided and now < act.created_at + LASTS
-    ]
+        for act in history.acts
+        if act.action == "refund.proposed" and act.details["approval"] not in decided
+        and now < act.created_at + LASTS and (voided_at is None or voided_at < act.created_at)
+    ]  # fmt: skip
 
 
 def _attempt_steps(attempt: AttemptFact, *, is_masked: bool) -> Iterator[TimelineStep]:

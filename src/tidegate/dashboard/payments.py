@@ -170,7 +170,7 @@ class PaymentPages:
             method=METHOD_WORDS.get(str(payment.method_chosen), ""),
             steps=timeline_of(payment, history, visitor.business, is_masked=is_masked),
             journals=history.journals, journal_words=JOURNAL_WORDS, money=Money, form=form,
-            waiting=waiting_of(history.acts, now=visitor.now),
+            waiting=waiting_of(history, now=visitor.now),
             disputes=[f"{one.sentence[:1].upper()}{one.sentence[1:]}." for one in subject.disputes],
             customer_name=payer_of(visitor, payment.order.customer.name),
             customer_email=payer_of(visitor, payment.order.customer.email),

@@ -15,7 +15,7 @@ from tidegate.core.errors import Conflict, InsufficientBalance, Invalid, NotFoun
 from tidegate.core.money import Money
 from tidegate.dashboard import ledger_store, refund_store
 from tidegate.dashboard.audit_words import page_of, who_of
-from tidegate.dashboard.format import amount
+from tidegate.dashboard.format import amount, many
 from tidegate.dashboard.ledger_store import JournalView
 from tidegate.dashboard.list_filter import checked_period
 from tidegate.dashboard.paging import number_in, place_in, place_of
@@ -23,6 +23,7 @@ from tidegate.dashboard.refund_store import ListedRefund, RefundPosition, positi
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.db import Tx
 from tidegate.infra.page.response import Html
+from tidegate.ledger.model import JournalKind
 from tidegate.member.permission import Permission
 from tidegate.payment import store as payments
 from tidegate.payment.store import PaymentKey
@@ -79,7 +80,10 @@ def filter_in(visitor: DashboardVisitor) -> RefundFilter:
 def waiting_words(one: WaitingRequest) -> str:
     if one.is_outdated:
         return "has changed since; decline it and ask anew"
-    return f"waits for {_either(one.approvers)}" if one.approvers else "nobody else may approve it; invite one"
+    words = f"waits for {_either(one.approvers)}" if one.approvers else "nobody else may approve it; invite one"
+    return (
+        f"{words}; approving it voids {many(one.others, 'other request')} about the same money" if one.others else words
+    )
 
 
 def _either(names: Sequence[str]) -> str:
@@ -223,7 +227,7 @@ class RefundPages:
             raise NotFound("there is nothing at this address")
         return self.shell.page(
             visitor, "journal.html", title=f"Journal {journal.id}", section="Wallets", journal=journal, money=Money,
-            about=_subject_of(journal),
+            what=JournalKind(journal.kind).meaning, about=_subject_of(journal),
         )  # fmt: skip
 
     def routes(self) -> list[DashboardRoute]:
@@ -247,5 +251,13 @@ def _subject_of(journal: JournalView) -> tuple[str, str] | None:
     if journal.refund:
         return f"refund {journal.refund}", f"/refunds/{journal.refund}"
     if journal.pay_code:
-        return f"payment {journal.reference}", f"/payments/{journal.pay_code}"
-    return (f"inflow {journal.inflow}", f"/inflows/{journal.inflow}") if journal.inflow else None
+        thing, page = f"payment {journal.reference}", f"/payments/{journal.pay_code}"
+    elif journal.inflow:
+        thing, page = f"inflow {journal.inflow}", f"/inflows/{journal.inflow}"
+    else:
+        return None
+    if journal.dispute:
+        return f"dispute {journal.dispute} of {thing}", page
+    if journal.money_return:
+        return f"return {journal.money_return} of {thing}", page
+    return thing, page

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from tidegate.core.clock import monotonic_s
 from tidegate.dashboard import home_store
@@ -36,15 +36,18 @@ class RollUp:
     """One round for each call. Two workers at once wait for each other at the watermark of a business."""
 
     def __init__(self, *, settled_s: float = SETTLED_S) -> None:
+        self._settled = timedelta(seconds=settled_s)
         self._past = PastReadings(settled_s)
 
     async def __call__(self, db: Database) -> RoundResult:
         async with db.connection() as tx:
             # The clock that numbers journals: by another one, those still being booked could be old enough.
             moment = await home_store.database_time(tx)
-            before = self._past.add(moment, at_s=monotonic_s())
-            if before is None:
+            past = self._past.add(moment, at_s=monotonic_s())
+            if past is None:
                 return RoundResult(done=0)
+            # A clock that was set back, or that of another primary, may be behind what it said then.
+            before = min(past, moment - self._settled)
             behind = await home_store.list_behind(tx, before=before, limit=BUSINESSES_AT_ONCE)
         done = 0
         for business_id in behind:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, TypeVar
@@ -30,8 +31,9 @@ _WRITTEN_AMOUNT = re.compile(
 )
 # Between two amounts that any currency has.
 _STEP = Decimal(1) / max(currency.minor_per_major for currency in Currency)
-# Letters of any script, and what stands between them in a name.
-_NAME = re.compile(r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f .'’-]){0,99}")
+# What stands between letters and digits of any script in a name.
+_IN_NAMES = " .'’&(),/+%-_"
+_NAME_CHARS_MAX = 100
 _LINK = re.compile(r"[A-Za-z0-9_]{1,40}")
 # What each operator takes, as the page says it.
 WORKS = {
@@ -133,15 +135,22 @@ def _read(typed: str, asked: _Asked) -> None:
 def _read_text(text: str, asked: _Asked) -> None:
     """Where a reference or a name is given already, it is the other one."""
     fields, words = asked.fields, f"“{shown(text)}” in the search"
-    if "name_prefix" in fields and _NAME.fullmatch(f"{fields['name_prefix']} {text}"):
+    is_reference = _REFERENCE.fullmatch(text) is not None
+    is_second = is_reference and "reference_prefix" in fields
+    if "name_prefix" in fields and _is_name(f"{fields['name_prefix']} {text}"):
         fields["name_prefix"] += f" {text}"  # name:Ada Obi
-    elif _NAME.fullmatch(text):
-        is_either = _REFERENCE.fullmatch(text) and "reference_prefix" not in fields
-        asked.put("either_prefix" if is_either else "name_prefix", text, words)
-    elif _REFERENCE.fullmatch(text):
+    elif _is_name(text) and not (is_second and re.search("[0-9]", text)):
+        asked.put("either_prefix" if is_reference and not is_second else "name_prefix", text, words)
+    elif is_reference:
         asked.put("reference_prefix", text, words)
     else:
         raise Invalid(Problem("q", f"No reference and no name is like “{shown(text)}”. {HINT}"))
+
+
+def _is_name(text: str) -> bool:
+    """Letters with their marks, and digits."""
+    is_short = text[:1].isalnum() and len(text) <= _NAME_CHARS_MAX
+    return is_short and all(one in _IN_NAMES or unicodedata.category(one)[0] in "LMN" for one in text)
 
 
 def _read_operator(name: str, value: str, words: str, asked: _Asked) -> None:
@@ -154,7 +163,7 @@ def _read_operator(name: str, value: str, words: str, asked: _Asked) -> None:
         asked.put("email", value.lower(), words)
     elif name == "ref" and _REFERENCE.fullmatch(value):
         asked.put("reference_prefix", value, words)
-    elif name == "name" and _NAME.fullmatch(value):
+    elif name == "name" and _is_name(value):
         asked.put("name_prefix", value, words)
     elif name == "amount" and (amount := _AMOUNT.fullmatch(value)):
         _read_amount(amount[1], Decimal(amount[2]), words, asked)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection
 from datetime import UTC, datetime, timedelta
 
+from tidegate.audit import chain as audit_chain
 from tidegate.core.finding import Finding
 from tidegate.core.ids import Mode
 from tidegate.core.money import Currency
@@ -122,6 +123,14 @@ async def examine_books(db: Database, *, now: datetime) -> tuple[list[Finding], 
     async with books.snapshot(db) as tx:
         findings += [finding async for finding in _money(tx, now)]
     return findings, examined.trial_balance
+
+
+async def examine_audit_trail(db: Database, *, now: datetime) -> Finding:
+    tampered = await audit_chain.verify_all(db, now=now)
+    return _nothing(
+        "audit trail", tampered, "unchanged since it was linked",
+        "stop payouts and find out what wrote this; no command of Tidegate does",
+    )  # fmt: skip
 
 
 async def _money(tx: Tx, now: datetime) -> AsyncIterator[Finding]:

@@ -43,7 +43,7 @@ class JournalKind(DescribedEnum):
     CHECKOUT_SETTLED = "checkout_settled", "A checkout payment was credited."
     INFLOW_CREDITED = "inflow_credited", "An inflow was credited in its own currency."
     INFLOW_CONVERTED = "inflow_converted", "An inflow was converted and credited."
-    RECEIPT_HELD = "receipt_held", "Part of a payment was received and waits for the rest."
+    RECEIPT_HELD = "receipt_held", "Money was received and waits: for a decision, or for the rest of a payment."
     RECEIPT_UNCLAIMED = "receipt_unclaimed", "Money arrived that belongs to no account."
     HELD_SETTLED = "held_settled", "Held money was credited."
     HELD_CONVERTED = "held_converted", "A held inflow was converted and credited."

@@ -84,8 +84,11 @@ async def list_memberships(tx: Tx, person_id: str) -> list[Membership]:
     return [Membership(**{**row, "role": Role(row["role"])}) for row in rows]
 
 
-async def note_seen(tx: Tx, token_hash: bytes, *, now: datetime) -> None:
-    await tx.execute("UPDATE member_session SET seen_at = $2 WHERE token_hash = $1", token_hash, now)
+async def note_seen(tx: Tx, token_hash: bytes, *, before: datetime, now: datetime) -> None:
+    """Of one that was last seen before this."""
+    await tx.execute(
+        "UPDATE member_session SET seen_at = $3 WHERE token_hash = $1 AND seen_at <= $2", token_hash, before, now
+    )
 
 
 async def step_up(tx: Tx, token_hash: bytes, new_hash: bytes, *, now: datetime) -> bool:

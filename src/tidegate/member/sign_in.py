@@ -131,9 +131,14 @@ class SignIn:
             if found.session.is_over(self.realm, now):
                 await session_store.delete(tx, token_hash)
                 return None
-            if now - found.session.seen_at >= SEEN_EVERY:
-                await session_store.note_seen(tx, token_hash, now=now)
+        if now - found.session.seen_at >= SEEN_EVERY:
+            # After the answer, which would wait for the disk.
+            await self.later.add(partial(self._note_seen, token_hash, now))
         return found
+
+    async def _note_seen(self, token_hash: bytes, now: datetime) -> None:
+        async with self.db.connection() as tx:
+            await session_store.note_seen(tx, token_hash, before=now - SEEN_EVERY, now=now)
 
     async def second_factor(self, session: MemberSession, code: str) -> str:
         """The new session id. After a few wrong ones it begins from the password again, and ever slower."""

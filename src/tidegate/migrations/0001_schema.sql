@@ -1317,14 +1317,15 @@ CREATE INDEX payment_that_owes ON payment (id) WHERE owed_minor > 0;
 -- Lists, in the order of (created_at, id). The expression is the same time: only the index that has it gives its order,
 -- so that no statistics lead list_payments to another index.
 CREATE INDEX payment_by_time ON payment (business_id, created_at, id);
-CREATE INDEX payment_by_state ON payment (business_id, status, currency, coalesce(method, ''), coalesce(variance, ''), (created_at AT TIME ZONE 'UTC'), id);
+-- The columns of its expressions besides: only with them it is read alone, without the rows.
+CREATE INDEX payment_by_state ON payment (business_id, status, currency, coalesce(method, ''), coalesce(variance, ''), (created_at AT TIME ZONE 'UTC'), id)
+    INCLUDE (method, variance, created_at);
 CREATE INDEX payment_by_email ON payment (business_id, lower(customer_email), (created_at AT TIME ZONE 'UTC'), id);
-CREATE INDEX payment_by_name ON payment (business_id, (lower(customer_name) COLLATE "C"));
+CREATE INDEX payment_by_name ON payment (business_id, (lower(customer_name) COLLATE "C")) INCLUDE (customer_name);
 CREATE INDEX payment_by_amount ON payment (business_id, currency, expected_minor);
 -- Counted on the dashboard; written only when a payment ends without money.
 CREATE INDEX payment_ended_unpaid ON payment (business_id, created_at, currency, default_method) WHERE status IN ('failed', 'expired');
--- Few payments have a variance: counted on lists from the index alone, and on the dashboard's Home by kind.
-CREATE INDEX payment_by_variance ON payment (business_id, variance, currency, method, created_at, id) WHERE variance IS NOT NULL AND status = 'success';
+-- Few payments have a variance: those with something left to refund are counted on the dashboard's Home by kind.
 CREATE INDEX payment_with_variance ON payment (business_id, variance, created_at) WHERE variance IS NOT NULL AND status = 'success' AND refunded_minor < greatest(received_minor - expected_minor, 1);
 CREATE INDEX payment_by_link ON payment (business_id, payment_link_id, (created_at AT TIME ZONE 'UTC'), id) WHERE payment_link_id IS NOT NULL;
 
@@ -1517,43 +1518,62 @@ END
 $$;
 COMMENT ON FUNCTION list_payments IS 'Numbers of payments that fit, the newest first, from before (p_at, p_id) back to p_start; p_way names the index that finds few rows without reading all.';
 
--- Where the dates, a variance, a prefix or an amount is all that is asked for. The oldest payments of a range of dates come
--- first: nothing has changed them since the last vacuum, so that no row is looked at besides its index.
+-- Where dates with status, currency, method and variance, or a prefix, or an amount is all that is asked for. The oldest
+-- payments of a range of dates come first: nothing has changed them since the last vacuum, so that no row is looked at
+-- besides its index. Each is counted in the order of its index: without one, a limit leads the planner through the whole
+-- table where it believes that many fit.
 CREATE FUNCTION count_payments(
     p_way text, p_business_id text, p_most integer, p_start timestamptz DEFAULT NULL, p_end timestamptz DEFAULT NULL,
     p_reference_from text DEFAULT NULL, p_reference_to text DEFAULT NULL, p_name text DEFAULT NULL,
     p_amounts jsonb DEFAULT NULL, p_combinations json DEFAULT NULL)
 RETURNS bigint LANGUAGE plpgsql STABLE SET enable_sort = off SET enable_bitmapscan = off AS $$
+DECLARE
+    v_references bigint;
+    v_names      bigint;
 BEGIN
     CASE p_way
     WHEN 'time' THEN RETURN (SELECT count(*) FROM (
         SELECT FROM payment WHERE business_id = p_business_id AND created_at >= p_start AND created_at < p_end
          ORDER BY created_at, id LIMIT p_most) AS near);
-    WHEN 'variance' THEN RETURN (SELECT count(*) FROM (
-        SELECT FROM json_to_recordset(p_combinations) AS given (currency text, method text, variance text)
+    WHEN 'combination' THEN RETURN (SELECT count(*) FROM (
+        SELECT FROM json_to_recordset(p_combinations) AS given (status text, currency text, method text, variance text)
          CROSS JOIN LATERAL (
               SELECT FROM payment
-               WHERE business_id = p_business_id AND status = 'success' AND payment.variance IS NOT NULL
-                 AND payment.variance = given.variance AND payment.currency = given.currency
-                 AND payment.method = given.method AND created_at >= p_start AND created_at < p_end
-               LIMIT p_most) AS found
+               WHERE business_id = p_business_id AND payment.status = given.status
+                 AND payment.currency = given.currency AND coalesce(payment.method, '') = given.method
+                 AND coalesce(payment.variance, '') = given.variance
+                 AND (created_at AT TIME ZONE 'UTC') >= p_start AT TIME ZONE 'UTC'
+                 AND (created_at AT TIME ZONE 'UTC') < p_end AT TIME ZONE 'UTC'
+               ORDER BY created_at AT TIME ZONE 'UTC', id LIMIT p_most) AS found
          LIMIT p_most) AS near);
     WHEN 'reference' THEN RETURN (SELECT count(*) FROM (
         SELECT FROM payment
          WHERE business_id = p_business_id AND reference >= p_reference_from AND reference < p_reference_to
-         LIMIT p_most) AS near);
+         ORDER BY reference LIMIT p_most) AS near);
     WHEN 'name' THEN RETURN (SELECT count(*) FROM (
         SELECT FROM payment
          WHERE business_id = p_business_id AND lower(customer_name) COLLATE "C" >= lower(p_name)
            AND lower(customer_name) COLLATE "C" < lower(p_name) || chr(1114111)
-         LIMIT p_most) AS near);
+         ORDER BY lower(customer_name) COLLATE "C" LIMIT p_most) AS near);
+    WHEN 'reference or name' THEN
+        v_references := count_payments('reference', p_business_id, p_most, p_reference_from => p_reference_from,
+                                       p_reference_to => p_reference_to);
+        v_names := CASE WHEN v_references < p_most
+                        THEN count_payments('name', p_business_id, p_most, p_name => p_name) ELSE 0 END;
+        -- Those that have both are looked for only where there is something of each.
+        RETURN least(p_most, v_references + v_names - CASE
+            WHEN v_references = 0 OR v_names = 0 OR v_names = p_most THEN 0
+            ELSE (SELECT count(*) FROM payment
+                   WHERE business_id = p_business_id AND reference >= p_reference_from AND reference < p_reference_to
+                     AND lower(customer_name) COLLATE "C" >= lower(p_name)
+                     AND lower(customer_name) COLLATE "C" < lower(p_name) || chr(1114111)) END);
     WHEN 'amount' THEN RETURN (SELECT count(*) FROM (
         SELECT FROM jsonb_each(p_amounts) AS given (code, bounds)
          CROSS JOIN LATERAL (
               SELECT FROM payment
                WHERE business_id = p_business_id AND currency = given.code
                  AND expected_minor >= (given.bounds ->> 0)::bigint AND expected_minor <= (given.bounds ->> 1)::bigint
-               LIMIT p_most) AS found
+               ORDER BY expected_minor LIMIT p_most) AS found
          LIMIT p_most) AS near);
     END CASE;
 END

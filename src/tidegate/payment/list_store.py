@@ -22,8 +22,10 @@ _START, _END = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=U
 _PAST_ALL = "\x7f"
 # As payment_fits takes it.
 _ANY_VARIANCE = "any"
-# What the index on variances has.
-_OF_VARIANCE = {"variance", "is_unusual", "status", "currency", "method", "start", "end"}
+# What the index on combinations has.
+_OF_COMBINATION = {"status", "currency", "method", "variance", "is_unusual", "start", "end"}
+# What has an index of its own, by the way of count_payments.
+_ALONE = {"reference_prefix": "reference", "name_prefix": "name", "either_prefix": "reference or name"}
 
 
 class PaymentFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,7 +98,7 @@ async def list_counted(
     arguments = _arguments(_way(wanted), business_id, wanted, before, limit)
     with naming({"57014": ListTookTooLong}):
         row = await tx.fetchrow(
-            _COUNTED, *arguments, _way_in_any_order(wanted), wanted.end or _END, count_max, _way_alone(wanted)
+            _COUNTED, *arguments, _way_alone(wanted), wanted.end or _END, _way_in_any_order(wanted), count_max
         )
     assert row is not None
     return FoundPayments([row_of(one) for one in row["rows"]], row["number"])
@@ -105,9 +107,8 @@ async def list_counted(
 async def count(tx: Tx, business_id: str, wanted: PaymentFilter, *, limit: int) -> int:
     """Exact up to the limit; more are not counted."""
     with naming({"57014": ListTookTooLong}):
-        found: int = await tx.fetchval(
-            _NUMBER, *_arguments(_way_in_any_order(wanted), business_id, wanted, None, limit)
-        )
+        arguments = _arguments(_way_in_any_order(wanted), business_id, wanted, None, limit)
+        found: int = await tx.fetchval(_NUMBER, *arguments, _way_alone(wanted), wanted.end or _END)
     return found
 
 
@@ -125,9 +126,11 @@ _PAGE = """
 _NUMBER = """
       WITH few AS MATERIALIZED (
            SELECT CASE WHEN $20 THEN few_payments_way($2, $12, $13, $14, $15, $16, $21) END AS way)
-    SELECT count(*)
-      FROM few CROSS JOIN LATERAL list_payments(coalesce(few.way, $1), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-                                                $13, $14, $15, $16, $17, $18, $19)
+    SELECT CASE WHEN $22::text IS NOT NULL THEN count_payments($22, $2, $6, $3, $23, $12, $13, $14, $16, $18)
+           ELSE (SELECT count(*)
+              FROM few CROSS JOIN LATERAL list_payments(coalesce(few.way, $1), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
+                                                        $12, $13, $14, $15, $16, $17, $18, $19))
+           END
 """
 _COUNTED = """
       WITH few AS MATERIALIZED (
@@ -139,9 +142,9 @@ _COUNTED = """
                                          WITH ORDINALITY AS found (id, place)
              JOIN payment ON payment.business_id = $2 AND payment.id = found.id)
     SELECT ARRAY(SELECT row FROM page ORDER BY place) AS rows,
-           CASE WHEN $25::text IS NOT NULL THEN count_payments($25, $2, $24, $3, $23, $12, $13, $14, $16, $18)
+           CASE WHEN $22::text IS NOT NULL THEN count_payments($22, $2, $25, $3, $23, $12, $13, $14, $16, $18)
            ELSE (SELECT count(*)
-              FROM few CROSS JOIN LATERAL list_payments(coalesce(few.way, $22), $2, $3, $23, 0, $24, $7, $8, $9, $10,
+              FROM few CROSS JOIN LATERAL list_payments(coalesce(few.way, $24), $2, $3, $23, 0, $25, $7, $8, $9, $10,
                                                         $11, $12, $13, $14, $15, $16, $17, $18, $19))
            END AS number
 """
@@ -171,11 +174,11 @@ def _way_alone(wanted: PaymentFilter) -> str | None:
     asked = {name for name, value in msgspec.structs.asdict(wanted).items() if value is not None and value is not False}
     if asked <= {"start", "end"}:
         return "time"
-    if asked & {"variance", "is_unusual"}:
-        return "variance" if asked <= _OF_VARIANCE else None
+    if asked <= _OF_COMBINATION:
+        return "combination"
     if asked & {"least_major", "most_major"}:
         return "amount" if asked <= {"least_major", "most_major", "currency"} else None
-    return {"reference_prefix": "reference", "name_prefix": "name"}.get(next(iter(asked))) if len(asked) == 1 else None
+    return _ALONE.get(next(iter(asked))) if len(asked) == 1 else None
 
 
 def _amounts(wanted: PaymentFilter) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import NamedTuple
 
@@ -26,6 +27,11 @@ async def list_open(tx: Tx) -> list[RailPause]:
         PLATFORM_BUSINESS_ID,
     )
     return [RailPause(**row) for row in rows]
+
+
+async def list_of_rails(tx: Tx, rails: Collection[str]) -> list[RailPause]:
+    """Of these rails alone."""
+    return [one for one in await list_open(tx) if one.rail in rails]
 
 
 async def insert(tx: Tx, rail: str, reason: str, *, by: str, now: datetime) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 
-from tidegate.core.errors import NotFound
+from tidegate.core.errors import NotFound, Unavailable
 from tidegate.infra.db import Database
 from tidegate.ledger.audit import store as audit_store
-from tidegate.reconcile import explanation, store
+from tidegate.rail.interface import Rail, RailBusy, RailRefused, RailTimeout
+from tidegate.reconcile import explanation, rail_list, store
 from tidegate.reconcile.compare import Comparison
 from tidegate.reconcile.model import RailLine, ReconcilePeriod
 from tidegate.reconcile.report import Report, sums_of
@@ -26,6 +27,17 @@ def period_of(lines: Sequence[RailLine], *, first: date | None, last: date | Non
     if last < first:
         raise Unreadable(f"the period ends on {last}, before it begins on {first}")
     return ReconcilePeriod(first, last, slack)
+
+
+async def reconcile_with_list(db: Database, rail: Rail, period: ReconcilePeriod) -> Report:
+    """With the list that the rail gives now. Raises Conflict, Unavailable."""
+    try:
+        lines = await rail_list.fetch(rail, period)
+    except (RailTimeout, RailBusy, RailRefused) as error:
+        raise Unavailable(f"the list of {rail.name} could not be fetched: {error}") from error
+    return await reconcile(
+        db, lines, rail=rail.name, period=period, is_configured=True, left_out=rail_list.kinds_left_out(rail)
+    )
 
 
 async def reconcile(

@@ -38,6 +38,7 @@ VARIABLES = {
 # What receivers of webhooks read. A developer may have chosen another secret.
 SECRET_VARIABLE, SECRET_FIELD = "WEBHOOK_SECRET", "webhookSecret"
 _KIND_OF = {"secretKey": KeyKind.SECRET, "publicKey": KeyKind.PUBLIC}
+_PROPOSED = "proposedSecretKey"
 _NAME = "Sandbox Shop"
 _EMAIL = "shop@example.com"
 _ZONE = "Africa/Lagos"
@@ -106,7 +107,7 @@ def read_file(path: Path) -> dict[str, str]:
 
 async def _new_business(db: Database, *, now: datetime) -> dict[str, str]:
     new = await merchants.create(db, name=_NAME, email=_EMAIL, mode=Mode.SANDBOX, now=now)
-    await merchants.change(db, new.business.id, {"time_zone": _ZONE}, now=now)
+    await merchants.change(db, new.business.id, {"time_zone": _ZONE}, by=OURSELVES, now=now)
     return {"businessId": new.business.id, "secretKey": new.secret_key, "publicKey": new.public_key}
 
 
@@ -140,6 +141,20 @@ def keep_rolled_key(path: Path, business_id: str, secret_key: str) -> None:
     """Keeps the file usable after a roll. A file of another business is left alone."""
     if read_file(path).get("businessId") == business_id:
         _write(path, {**json.loads(path.read_text()), "secretKey": secret_key})
+
+
+def keep_proposed_key(path: Path, business_id: str, secret_key: str) -> None:
+    """Of a roll that waits for an approval: nobody has the key again when it is given."""
+    if read_file(path).get("businessId") == business_id:
+        _write(path, {**json.loads(path.read_text()), _PROPOSED: secret_key})
+
+
+def take_proposed_key(path: Path, business_id: str, key_hash: bytes) -> None:
+    """Once the roll is approved."""
+    if hash_of(proposed := read_file(path).get(_PROPOSED, "")) != key_hash:
+        return
+    keep_rolled_key(path, business_id, proposed)
+    _write(path, {name: value for name, value in json.loads(path.read_text()).items() if name != _PROPOSED})
 
 
 def _write(path: Path, sandbox: dict[str, Any]) -> None:

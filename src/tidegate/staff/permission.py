@@ -16,7 +16,7 @@ class StaffRole(StrEnum):
 class StaffPermission(StrEnum):
     SEE = "see merchants, money and queues"
     DOCUMENT = "open documents after saying why"
-    SUSPEND = "suspend merchants and accounts, pause cards"
+    SUSPEND = "suspend merchants and accounts, pause cards and rails"
     CREATE = "create merchants and propose their owners"
     PROPOSE = "propose what lets money out or widens rights"
     APPROVE = "approve what another person proposed"

@@ -187,7 +187,8 @@ def key_words(wanted: KeyArguments) -> str:
 
 def roll_words(wanted: RollArguments) -> str:
     which = "the key with all rights" if wanted.key_id is None else f"key {wanted.key_id}"
-    return f"Replace {which}; the old one ends after {wanted.overlap_s / 3600:g} hours"
+    until = f"after {wanted.overlap_s / 3600:g} hours" if wanted.overlap_s else "at once"
+    return f"Replace {which}; the old one ends {until}"
 
 
 def rate_words(rate: RateArguments) -> str:

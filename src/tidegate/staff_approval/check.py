@@ -16,6 +16,7 @@ from tidegate.core.errors import Conflict, NotFound
 from tidegate.infra.db import Tx
 from tidegate.intake import request_again as requests
 from tidegate.intake import suspense
+from tidegate.member import store as people
 from tidegate.merchant import commands as merchants
 from tidegate.merchant import store as merchant_store
 from tidegate.refund import commands as refunds
@@ -113,3 +114,9 @@ async def key(look: ProposalCheck, wanted: RollArguments) -> None:
 
 async def staff(look: ProposalCheck, _: NoArguments) -> None:
     await staff_commands.get(look.tx, look.subject)
+
+
+async def person(look: ProposalCheck, _: NoArguments) -> None:
+    found = await people.find_by_email(look.tx, look.subject)
+    if found is not None and not found[0].has_second_factor:
+        raise Conflict(f"{look.subject} has no second factor; nothing is to be removed")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import NamedTuple
 
 import msgspec
 
@@ -29,13 +28,14 @@ CHANGED = "it has changed since this page was drawn; look again and decide anew"
 NOTHING = NoArguments()
 
 
-GONE = "does not exist, or no longer needs this decision"
+def _gone(command: str, subject: str) -> str:
+    return f"nothing is to be decided about {subject or command}: it does not exist, or was decided already"
 
 
 async def version_of(tx: Tx, command: str, business_id: str, subject: str) -> int:
     found = await _version_now(tx, command, business_id, subject)
     if found is None:
-        raise NotFound(f"{subject or command} {GONE}")
+        raise NotFound(_gone(command, subject))
     return found
 
 
@@ -66,7 +66,7 @@ async def propose(tx: Tx, proposal: Proposal, *, by: Actor, now: datetime) -> in
         raise Invalid(Problem("why", "This looks like a card number; never write card data here."))
     version = await _version_now(tx, proposal.command, proposal.business_id, proposal.subject)
     if version is None:
-        raise Conflict(f"{proposal.subject or proposal.command} {GONE}")
+        raise Conflict(_gone(proposal.command, proposal.subject))
     if version != proposal.version:
         raise ChangedElsewhere(CHANGED)
     approval_id = await approvals.insert(tx, proposal, now=now, expires_at=now + LASTS)
@@ -100,15 +100,9 @@ def proposal_of(
     )  # fmt: skip
 
 
-class Approved(NamedTuple):
-    request: ApprovalRequest
-    # Of an invitation, where no mail is sent: it is given to the person by another way.
-    link: str | None
-
-
 async def approve(
     deps: StaffApprovalDeps, business_id: str, approval_id: int, *, person_id: str, by: Actor
-) -> Approved:
+) -> ApprovalRequest:
     """Runs once. Void once its subject has changed. Audited with both names."""
     async with deps.db.transaction() as tx:
         found = await open_request(tx, business_id, approval_id, CONSOLE, by=person_id, now=deps.clock.now())
@@ -140,8 +134,13 @@ async def approve(
         now,
         decide,
     )
-    made = await command.run(run, arguments)
-    return Approved(found, made if isinstance(made, str) and command.makes_link and deps.payment.mail is None else None)
+    await command.run(run, arguments)
+    return found
+
+
+def waits_for_its_link(deps: StaffApprovalDeps, command: str) -> bool:
+    """An invitation that no mail brings."""
+    return STAFF_COMMANDS[command].link is not None and deps.payment.mail is None
 
 
 async def decline(

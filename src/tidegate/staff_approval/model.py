@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -31,6 +32,8 @@ class StaffApprovalDeps:
     console_url: str
     # Opened where a command needs the keys that secrets are encrypted with.
     webhooks: Callable[[], WebhookDeps]
+    # With the keys of the sandbox's business.
+    sandbox_file: Path
 
     @property
     def db(self) -> Database:
@@ -135,5 +138,5 @@ class StaffCommand:
     permission: StaffPermission = StaffPermission.PROPOSE
     # About no merchant.
     is_of_platform: bool = False
-    # Its result is the link of an invitation.
-    makes_link: bool = False
+    # Of an invitation: another link, once it is approved.
+    link: Callable[[StaffCommandRun], Awaitable[str]] | None = None

@@ -13,6 +13,7 @@ from tidegate.infra.address import WebUrl
 from tidegate.member import team
 from tidegate.merchant import commands as merchants
 from tidegate.merchant.key_terms import terms_of
+from tidegate.sandbox.seed import take_proposed_key
 from tidegate.staff import commands as staff
 from tidegate.staff_approval.arguments import (
     ApprovalArguments,
@@ -65,13 +66,15 @@ async def roll_key(run: StaffCommandRun, wanted: RollArguments) -> object:
     overlap = timedelta(seconds=wanted.overlap_s)
     async with run.deps.db.transaction() as tx:
         await run.also(tx)
-        if wanted.key_id is None:
-            return await merchants.replace_main_key(
-                tx, run.business_id, wanted.secret, overlap=overlap, by=run.by, now=run.now
+        if wanted.key_id is not None:
+            return await merchants.replace_key(
+                tx, run.business_id, wanted.key_id, wanted.secret, overlap=overlap, by=run.by, now=run.now
             )
-        return await merchants.replace_key(
-            tx, run.business_id, wanted.key_id, wanted.secret, overlap=overlap, by=run.by, now=run.now
+        made = await merchants.replace_main_key(
+            tx, run.business_id, wanted.secret, overlap=overlap, by=run.by, now=run.now
         )
+    take_proposed_key(run.deps.sandbox_file, run.business_id, wanted.secret.hash)
+    return made
 
 
 async def add_endpoint(run: StaffCommandRun, wanted: EndpointArguments) -> object:
@@ -94,6 +97,10 @@ async def invite_owner(run: StaffCommandRun, _: NoArguments) -> object:
     )
 
 
+async def owner_link(run: StaffCommandRun) -> str:
+    return await team.invite_owner(run.deps.db, run.deps.base_url, run.business_id, run.subject, by=run.by)
+
+
 async def reset_factors(run: StaffCommandRun, _: NoArguments) -> object:
     return await team.reset_factors_of(run.deps.db, run.subject, by=run.by, also=run.also)
 
@@ -103,6 +110,12 @@ async def add_staff(run: StaffCommandRun, added: StaffArguments) -> object:
         await run.also(tx)
         member = await staff.add(tx, email=run.subject, name=added.name, role=added.role, by=run.by, now=run.now)
         return await staff.invite(tx, member, run.deps.console_url, now=run.now)
+
+
+async def staff_link(run: StaffCommandRun) -> str:
+    async with run.deps.db.transaction() as tx:
+        found = await staff.get(tx, run.subject)
+        return await staff.invite(tx, found.member, run.deps.console_url, now=run.now)
 
 
 async def remove_staff(run: StaffCommandRun, _: NoArguments) -> object:

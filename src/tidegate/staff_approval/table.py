@@ -185,12 +185,12 @@ STAFF_COMMANDS: dict[str, StaffCommand] = {
     ),
     "merchant.owner": StaffCommand(
         NoArguments, store.version_of_owners, rights.invite_owner, lambda _: "Invite an owner of a merchant",
-        describe.owner, _merchant_page, makes_link=True,
+        describe.owner, _merchant_page, link=rights.owner_link,
     ),
     "person.reset": StaffCommand(
         NoArguments, store.version_of_person, rights.reset_factors,
         lambda _: "Remove all second factors of a person, 24 hours later", describe.person, lambda _: "/merchants",
-        is_of_platform=True,
+        is_of_platform=True, check=check.person,
     ),
     erasure.COMMAND: StaffCommand(
         NoArguments, erasure.version_of, erasing.run, lambda _: "Erase a payer's personal data; it cannot be undone",
@@ -198,7 +198,8 @@ STAFF_COMMANDS: dict[str, StaffCommand] = {
     ),
     "staff.add": StaffCommand(
         arguments.StaffArguments, store.version_of_staff, rights.add_staff, lambda it: f"Add {it.name} to the staff",
-        describe.new_staff, _staff_page, permission=StaffPermission.STAFF, is_of_platform=True, makes_link=True,
+        describe.new_staff, _staff_page, permission=StaffPermission.STAFF, is_of_platform=True,
+        link=rights.staff_link,
     ),
     "staff.remove": StaffCommand(
         NoArguments, store.version_of_staff, rights.remove_staff, lambda _: "Take the access of one of the staff",
