@@ -111,13 +111,8 @@ async def test_what_was_not_paid_stands_beside_what_was_taken(
     first = await new_checkout()
     for currency, hours in (("NGN", 1), ("NGN", 1), ("KES", 2), ("NGN", 30)):
         made = await new_checkout(first.shop, currency=currency)
-        await admin.execute(
-            """
-            UPDATE payment SET status = 'expired', created_at = created_at - make_interval(hours => $2)
-             WHERE pay_code = $1
-            """,
-            made.pay_code, hours,
-        )  # fmt: skip
+        back = earlier("created_at", f"{hours} hours")
+        await admin.execute(f"UPDATE payment SET status = 'expired', {back} WHERE pay_code = $1", made.pay_code)
     await put_takings(admin, first.shop, 900_00, 2)
     cells = re.findall(
         r'<tr><th scope="row">(\w+)<span class="sub">(.*?)</span>.*?<td class="num">([^<]*)</td><td class="num rest">',

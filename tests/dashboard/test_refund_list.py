@@ -125,6 +125,7 @@ async def test_of_two_requests_about_one_payment_each_says_that_approving_it_voi
     assert "for a second person" not in (await owner.get(at)).text
 
 
+@pytest.mark.one_server("on a cluster, locks are of the node that has the shard")
 async def test_of_two_who_ask_at_once_for_more_than_there_is_the_second_is_refused(
     people: People, shop: Shop, paid: Checkout, admin: Any
 ) -> None:

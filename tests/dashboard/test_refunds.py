@@ -78,7 +78,9 @@ async def test_what_waits_already_is_not_asked_for_again(
     declined = await support.send(f"/approvals/{first}/decline", at=at(paid))
     assert declined.status_code == 303
     again = await support.send(f"{at(paid)}/refund", at=at(paid), what="part", amount="60")
-    await admin.execute("UPDATE approval SET expires_at = asked_at + interval '1 microsecond'")
+    await admin.execute(
+        "UPDATE approval SET expires_at = (asked_at AT TIME ZONE 'UTC' + interval '1 microsecond') AT TIME ZONE 'UTC'"
+    )
     lapsed = await support.send(f"{at(paid)}/refund", at=at(paid), what="all")
     assert (again.status_code, lapsed.status_code) == (303, 303)
 

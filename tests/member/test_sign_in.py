@@ -13,6 +13,7 @@ import pytest
 
 from build import Shop
 from dashboard.people import TOKEN, People, SignedInPerson
+from earlier import earlier
 from tidegate.member import sandbox_people
 from tidegate.member.permission import Role
 from waiting import until
@@ -100,7 +101,7 @@ async def test_what_only_a_known_address_has_to_write_is_written_after_the_answe
 
 async def test_a_visit_is_noted_after_the_answer(people: People, owner: SignedInPerson, database_url: str) -> None:
     """Which would wait for the disk otherwise, or for another one who notes it."""
-    await people.admin.execute("UPDATE member_session SET seen_at = seen_at - interval '2 minutes'")
+    await people.admin.execute(f"UPDATE member_session SET {earlier('seen_at', '2 minutes')}")
     before = await people.admin.fetchval("SELECT seen_at FROM member_session")
     other = await asyncpg.connect(database_url)
     async with other.transaction():

@@ -18,7 +18,6 @@ _OF_STAFF = {
     "books.exported": "exported the books",
     "break.explained": "explained a difference to a rail's statement",
     "business.viewed": "looked at the merchant's dashboard",
-    "team.invitation_printed": "printed the link of the invitation of",
     "job.run": "asked for a round of the job",
     "merchant.settings.proposed": "proposed to change the merchant's settings",
     "quarantine.closed": "closed a notification in quarantine",

@@ -78,7 +78,7 @@ class BookPages:
         return self.shell.page(
             visitor, "entries.html", title=f"{account_words(path['account'])} in {path['currency']}", section="Books",
             total=Money(sum(total), Currency(path["currency"])), entries=found[:PAGE], older=older,
-            currency=path["currency"],
+            currency=path["currency"], business=None,
         )  # fmt: skip
 
     async def show_wallet(self, visitor: ConsoleVisitor) -> Html:

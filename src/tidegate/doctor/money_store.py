@@ -9,18 +9,19 @@ from tidegate.infra.db import Tx
 
 
 async def list_wrongly_posted(tx: Tx) -> list[str]:
-    """Each successful payment has exactly one settling journal; any other has none."""
+    """Each successful payment has exactly one settling journal; any other has none, nor has one that is not there."""
     rows = await tx.fetch(
         """
-        SELECT payment.business_id || '/' || payment.id AS payment
-          FROM payment LEFT JOIN journal ON journal.business_id = payment.business_id
-               AND journal.kind = 'checkout_settled' AND journal.cause = 'payment/' || payment.id
-         WHERE (payment.status = 'success') <> (journal.id IS NOT NULL)
+        SELECT coalesce(payment.business_id || '/' || payment.id, journal.business_id || '/' || journal.cause) AS found
+          FROM payment
+          FULL JOIN (SELECT business_id, id, cause FROM journal WHERE kind = 'checkout_settled') AS journal
+               ON journal.business_id = payment.business_id AND journal.cause = 'payment/' || payment.id
+         WHERE coalesce(payment.status = 'success', false) <> (journal.id IS NOT NULL)
          LIMIT $1
         """,
         FINDINGS_MAX,
     )
-    return [row["payment"] for row in rows]
+    return [row["found"] for row in rows]
 
 
 async def list_wrong_events(tx: Tx) -> list[str]:
