@@ -68,6 +68,14 @@ async def test_a_held_inflow_is_credited_once(inflows: Inflows, operator: Operat
     assert (row["action"], "a slip of the pen" in row["details"]) == ("collection.credited", True)
 
 
+async def test_a_return_says_what_the_operator_has_chosen(inflows: Inflows, operator: Operator) -> None:
+    reference = await held(inflows)
+    back = await operator.json("inflow", "return", reference, "--reason", "name_differs")
+    assert back["refundInfo"]["reasonCode"] == "name_differs"
+    sent = await inflows.admin.fetchval("SELECT reason FROM money_return")
+    assert sent == "BE01 the name given is not the account holder's"
+
+
 async def test_a_held_inflow_is_sent_back_once(inflows: Inflows, operator: Operator) -> None:
     reference = await held(inflows)
     back = await operator.json("inflow", "return", reference)

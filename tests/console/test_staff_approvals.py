@@ -67,6 +67,20 @@ async def rail_resumed(operator: SignedInStaff, approver: SignedInStaff, admin: 
     await runtime.deps.paused.look(runtime.db)
 
 
+async def test_a_return_says_what_was_chosen_for_it(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any
+) -> None:
+    at = f"/held/{await held(inflows)}"
+    refused = await operator.send(at, at=at, what="return", reason="hold_ended", why="the name")
+    assert (refused.status_code, "The reason is one of review_refused, name_differs" in refused.text) == (422, True)
+    assert (await operator.send(at, at=at, what="return", reason="name_differs", why="the name")).status_code == 303
+    asked = (await approver.get("/approvals")).text
+    assert "Return a held inflow to its payer: the name given is not the account holder&#39;s (BE01)" in asked
+    approval = await admin.fetchval("SELECT business_id || '/' || id FROM approval WHERE command = 'inflow.return'")
+    assert (await decide(approver, approval)).status_code == 303
+    assert await admin.fetchval("SELECT reason FROM money_return") == "BE01 the name given is not the account holder's"
+
+
 async def test_a_held_inflow_is_credited_by_two(
     operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+import msgspec
 from rich.table import Table
 
 from tidegate.account.name_rule import NameVerdict
@@ -13,13 +14,15 @@ from tidegate.cli.proposal import act_or_propose, by_option
 from tidegate.collection import review, review_store, wire
 from tidegate.collection.decider import decider_words
 from tidegate.collection.model import Collection, CollectionStatus
+from tidegate.collection.reason import RETURN_CHOICES
 from tidegate.collection.rule import rule_of
 from tidegate.core.clock import Clock
 from tidegate.infra.timestamp import to_iso
 from tidegate.merchant.field import remark_in
 from tidegate.rail.deps import InflowTerms, PaymentDeps
 from tidegate.staff import store as staff_store
-from tidegate.staff_approval.commands import StaffCommandRequest
+from tidegate.staff_approval.arguments import ReturnArguments
+from tidegate.staff_approval.commands import NOTHING, StaffCommandRequest
 from tidegate.staff_approval.model import StaffApprovalDeps
 
 _COLOURS = {
@@ -103,7 +106,7 @@ def show(reference: str, as_json: bool) -> None:
 @reports_errors
 def credit(reference: str, note: str | None, by: str | None, as_json: bool) -> None:
     """Credit a held inflow to the merchant's wallet, less the fee. The merchant gets a webhook."""
-    after = _decide("inflow.credit", reference, note, by, as_json)
+    after = _decide("inflow.credit", reference, note, by=by, as_json=as_json)
     if as_json:
         print_record(wire.record_of(after))
         return
@@ -113,13 +116,17 @@ def credit(reference: str, note: str | None, by: str | None, as_json: bool) -> N
 
 @inflow.command(name="return")
 @click.argument("reference")
+@click.option(
+    "--reason", type=click.Choice([one.value for one in RETURN_CHOICES]), default=RETURN_CHOICES[0].value,
+    show_default=True, help="What the payer's bank and the merchant are told.",
+)  # fmt: skip
 @note_option
 @by_option
 @as_json_option
 @reports_errors
-def return_(reference: str, note: str | None, by: str | None, as_json: bool) -> None:
+def return_(reference: str, reason: str, note: str | None, by: str | None, as_json: bool) -> None:
     """Return a held inflow to its payer."""
-    after = _decide("inflow.return", reference, note, by, as_json)
+    after = _decide("inflow.return", reference, note, by=by, as_json=as_json, arguments=ReturnArguments.of(reason))
     if as_json:
         print_record(wire.record_of(after))
         return
@@ -129,12 +136,17 @@ def return_(reference: str, note: str | None, by: str | None, as_json: bool) -> 
     )
 
 
-def _decide(command: str, reference: str, note: str | None, by: str | None, as_json: bool) -> Collection:
+def _decide(
+    command: str, reference: str, note: str | None, *, by: str | None, as_json: bool,
+    arguments: msgspec.Struct = NOTHING,
+) -> Collection:  # fmt: skip
     checked = None if note is None else remark_in("note", note)
 
     async def find(deps: StaffApprovalDeps) -> StaffCommandRequest:
         held = await review.get_unscoped(deps.payment, reference)
-        return StaffCommandRequest(command=command, business_id=held.business_id, subject=reference, reason=checked)
+        return StaffCommandRequest(
+            command=command, business_id=held.business_id, subject=reference, reason=checked, arguments=arguments
+        )
 
     after = act_or_propose(find, by=by, as_json=as_json)
     assert isinstance(after, Collection)

@@ -174,9 +174,9 @@ def on_review_passed(
     return _change(msgspec.structs.replace(held, note=note), verdict, is_held=True, now=now)
 
 
-def on_review_refused(held: Collection, *, note: str | None, now: datetime) -> CollectionChange:
+def on_review_refused(held: Collection, *, reason: InflowReason, note: str | None, now: datetime) -> CollectionChange:
     noted = msgspec.structs.replace(held, note=note)
-    return _change(noted, ReturnInflow(InflowReason.REVIEW_REFUSED), is_held=True, now=now)
+    return _change(noted, ReturnInflow(reason), is_held=True, now=now)
 
 
 def on_hold_ended(held: Collection, *, now: datetime) -> CollectionChange:

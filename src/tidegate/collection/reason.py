@@ -42,6 +42,9 @@ class InflowReason(StrEnum):
         return _RETURN_CODES.get(self, "NARR")
 
 
+# What an operator can give for a return, the usual one first.
+RETURN_CHOICES = (InflowReason.REVIEW_REFUSED, InflowReason.NAME_DIFFERS)
+
 _SENTENCES: dict[InflowReason, str] = {
     InflowReason.NAME_DIFFERS: "the name given is not the account holder's",
     InflowReason.ACCOUNT_SUSPENDED: "the account is suspended",

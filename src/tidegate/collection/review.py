@@ -77,11 +77,12 @@ async def send_back(
     note: str | None,
     by: Actor,
     now: datetime,
+    reason: InflowReason = InflowReason.REVIEW_REFUSED,
     also: InSameTransaction = nothing_else,
 ) -> Collection:
     async with deps.db.transaction() as tx:
         await also(tx)
-        change = decide.on_review_refused(await _held(tx, reference), note=note, now=now)
+        change = decide.on_review_refused(await _held(tx, reference), reason=reason, note=note, now=now)
         await _write(tx, change, by, "collection.sent_back")
     return change.collection
 

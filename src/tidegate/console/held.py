@@ -11,7 +11,7 @@ from tidegate.collection import review, review_store
 from tidegate.collection.decider import decider_words
 from tidegate.collection.list_store import CollectionFilter, list_page
 from tidegate.collection.model import Collection, CollectionChange, CollectionStatus
-from tidegate.collection.reason import InflowReason
+from tidegate.collection.reason import RETURN_CHOICES, InflowReason
 from tidegate.collection.rule import needs_rate, rule_of
 from tidegate.console.proposing import clock_ahead, decided_by, propose, show_proposals, version_in
 from tidegate.console.refund_detail import people_of
@@ -32,6 +32,8 @@ from tidegate.staff import store as staff_store
 from tidegate.staff.permission import StaffPermission
 from tidegate.staff_approval import commands as staff_approvals
 from tidegate.staff_approval import subject_store
+from tidegate.staff_approval.arguments import ReturnArguments
+from tidegate.staff_approval.commands import NOTHING
 
 PAGE = 100
 EARLIER = 20
@@ -108,7 +110,7 @@ class HeldPages:
             is_held=held.status is CollectionStatus.PENDING, check=held.name_check, typed_name=marked(held),
             verdict=VERDICT_WORDS[held.name_check.verdict],
             held_for=[(reason.meaning, rule_of(reason, self.deps.inflow_terms)) for reason in held.held_for],
-            is_decidable=not any(not one.is_void for one in proposed),
+            return_choices=RETURN_CHOICES, is_decidable=not any(not one.is_void for one in proposed),
             decider="" if by else decider_words(decision, names),
             earlier=[(one, *INFLOW_WORDS[one.status]) for one in earlier if _is_of_payer(one, held)],
             place=at, waiting=len(waiting), credit_version=credit_version,
@@ -138,9 +140,10 @@ class HeldPages:
         try:
             # Of a credit, the number that was shown is bound to the rate and the price too.
             version = version_in(visitor, "credit_version") if command == CREDIT else None
+            reason = visitor.form.get("reason", RETURN_CHOICES[0])
             return await propose(
                 self.shell, visitor, command, held.business_id, held.reference, version=version,
-                then=await self._next(held),
+                arguments=NOTHING if command == CREDIT else ReturnArguments.of(reason), then=await self._next(held),
             )  # fmt: skip
         except (Invalid, ChangedElsewhere, Conflict) as wrong:
             return await self._page(visitor, await self._inflow(visitor), wrong)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
+from tidegate.collection.reason import RETURN_CHOICES, InflowReason
+from tidegate.core.errors import Invalid, Problem
 from tidegate.core.fee import FeeOnRefund, FeeRule
 from tidegate.core.money import Currency, Money
 from tidegate.merchant.key_terms import KeyRequest
@@ -21,6 +23,22 @@ _RATES = {RefundRate.CREDIT: "the rate of its credit", RefundRate.TODAY: "today'
 
 class NoArguments(msgspec.Struct, frozen=True, kw_only=True):
     pass
+
+
+class ReturnArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """What the payer's bank is told."""
+
+    reason: InflowReason = InflowReason.REVIEW_REFUSED
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        if text not in RETURN_CHOICES:
+            raise Invalid(Problem("reason", f"The reason is one of {', '.join(RETURN_CHOICES)}."))
+        return cls(reason=InflowReason(text))
+
+
+def return_words(arguments: ReturnArguments) -> str:
+    return f"Return a held inflow to its payer: {arguments.reason.sentence} ({arguments.reason.return_code})"
 
 
 class ApprovalArguments(msgspec.Struct, frozen=True, kw_only=True):

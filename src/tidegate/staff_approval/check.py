@@ -27,6 +27,7 @@ from tidegate.staff_approval.arguments import (
     AssignArguments,
     NoArguments,
     OperatorRefund,
+    ReturnArguments,
     RollArguments,
     SettingArguments,
 )
@@ -37,7 +38,7 @@ async def credit(look: ProposalCheck, _: NoArguments) -> None:
     await review.check_credit(look.tx, look.deps.payment, look.subject, now=look.now)
 
 
-async def send_back(look: ProposalCheck, _: NoArguments) -> None:
+async def send_back(look: ProposalCheck, _: ReturnArguments) -> None:
     await review.check_return(look.tx, look.subject)
 
 

@@ -22,6 +22,7 @@ from tidegate.staff_approval.arguments import (
     PayoutArguments,
     RateArguments,
     RefundEndArguments,
+    ReturnArguments,
     ReturnEndArguments,
     TakeBackArguments,
 )
@@ -32,8 +33,9 @@ async def credit(run: StaffCommandRun, _: NoArguments) -> object:
     return await review.credit(run.deps.payment, run.subject, note=run.reason, **run.common)
 
 
-async def send_back(run: StaffCommandRun, _: NoArguments) -> object:
-    return await review.send_back(run.deps.payment, run.subject, note=run.reason, **run.common)
+async def send_back(run: StaffCommandRun, to_payer: ReturnArguments) -> object:
+    deps, reason = run.deps.payment, to_payer.reason
+    return await review.send_back(deps, run.subject, reason=reason, note=run.reason, **run.common)
 
 
 async def set_one_rate(run: StaffCommandRun, rate: RateArguments) -> object:

@@ -60,8 +60,8 @@ STAFF_COMMANDS: dict[str, StaffCommand] = {
         check=check.credit, topic="inflow",
     ),
     "inflow.return": StaffCommand(
-        NoArguments, store.version_of_inflow, money.send_back, lambda _: "Return a held inflow to its payer",
-        describe.inflow, _inflow_page,
+        arguments.ReturnArguments, store.version_of_inflow, money.send_back, arguments.return_words, describe.inflow,
+        _inflow_page,
         check=check.send_back, topic="inflow",
     ),
     "suspense.assign": StaffCommand(
