@@ -10,6 +10,7 @@ import pytest
 from conftest import MakeCheckout, check_books
 from console.people import SignedInStaff
 from console.test_staff_approvals import decide, open_approval
+from earlier import earlier
 from retention.test_erase import EMAIL, PHONE, Story, story, traces  # noqa: F401
 from tidegate.retention import erase_store, erasure, erasure_store
 from tidegate.runtime import Runtime
@@ -87,7 +88,7 @@ async def test_a_worker_that_is_killed_amid_it_is_followed_by_another(
     assert await admin.fetchval("SELECT erased ->> 'inflows' = '1' AND ended_at IS NULL FROM erasure")
     # It may still be at it.
     assert await work(runtime) == 0
-    await admin.execute("UPDATE erasure SET worked_until = worked_until - $1::interval", erasure.LEASE)
+    await admin.execute(f"UPDATE erasure SET {earlier('worked_until', f'{erasure.LEASE.total_seconds()} s')}")
     assert await work(runtime) == 1
     assert await traces(admin) == {}
     assert await admin.fetchval("SELECT (erased ->> 'inflows') || (erased ->> 'payments') FROM erasure") == "13"
