@@ -461,6 +461,14 @@ async def test_the_balance_of_a_merchant_s_wallet_opens_the_entries_that_make_it
         await operator.get(other, status=404)
 
 
+async def test_what_is_held_of_a_merchant_is_opened_by_its_number(operator: SignedInStaff, inflows: Inflows) -> None:
+    reference = await held(inflows)
+    [door] = re.findall(r'href="/console(/held\?merchant=[0-9a-f]{24})">1</a>', (await operator.get("/merchants")).text)
+    assert reference in (await operator.get(door)).text
+    of_another = await operator.get(f"/held?merchant={'0' * 24}")
+    assert ("No inflow is held" in of_another.text, reference in of_another.text) == (True, False)
+
+
 async def test_merchants_of_one_name_fill_several_pages(operator: SignedInStaff, admin: Any) -> None:
     await admin.execute(
         """

@@ -51,18 +51,14 @@ class HeldPages:
     async def show_list(self, visitor: ConsoleVisitor) -> Html:
         if visitor.request.query.get("status") == "returned":
             return await self._returned(visitor)
+        merchant = visitor.request.query.get("merchant") or None
         async with self.shell.db.connection() as tx:
-            held = await review_store.list_held(tx, business_id=None, limit=PAGE)
+            held = await review_store.list_held(tx, business_id=merchant, limit=PAGE)
             names = await subject_store.names_of(tx, {one.business_id for one in held})
         return self.shell.page(
-            visitor,
-            "held_list.html",
-            title="Held inflows",
-            section="Held inflows",
-            held=held,
-            names=names,
-            most=PAGE,
-        )
+            visitor, "held_list.html", title="Held inflows", section="Held inflows", held=held, names=names, most=PAGE,
+            merchant=merchant,
+        )  # fmt: skip
 
     async def _returned(self, visitor: ConsoleVisitor) -> Html:
         """Why each was returned; the newest first."""
