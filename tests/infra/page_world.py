@@ -1,18 +1,17 @@
-"""A small site behind the real application and server, and a real browser where there is one."""
+"""A small site behind the real application and server, and a real browser."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import signal
 import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
 import httpx
-import pytest
 
+from browser_install import require_browser
 from serving import serving_app
 from tidegate.core.errors import Refusal
 from tidegate.infra.http.application import Application
@@ -22,9 +21,7 @@ from tidegate.infra.page.response import Html
 from tidegate.infra.page.router import PageHandler, PageRequest, PageRoute, PageRouter
 from tidegate.infra.telemetry import Meter
 
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
-BROWSER_WITHIN_S = 60.0
-in_a_browser = pytest.mark.skipif(CHROMIUM is None, reason="there is no browser here")
+BROWSER_WITHIN_S = 180.0
 
 STYLE = b"".join(b".c%d{margin:%dpx;color:#%06x}\n" % (n, n % 7, n * 7919 % 2**24) for n in range(300))
 
@@ -64,10 +61,9 @@ def headers_of(*pairs: tuple[str, str]) -> Headers:
 @asynccontextmanager
 async def browser_at(url: str) -> AsyncIterator[None]:
     """A real browser has the page open. Whatever it does shows in what it sends."""
-    assert CHROMIUM is not None
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         browser = await asyncio.create_subprocess_exec(
-            CHROMIUM,
+            require_browser(),
             "--headless=new",
             "--no-sandbox",
             "--disable-gpu",

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infra.page_world import STYLE, browser_at, in_a_browser, site_of, visiting
+from infra.page_world import STYLE, browser_at, site_of, visiting
 from tidegate.infra.http.compress import accepts_gzip, gzip_of
 from tidegate.infra.page.response import GZIP_BYTES_MIN, Html
 from tidegate.infra.page.router import PageRequest
@@ -85,7 +85,6 @@ async def test_a_short_page_stays_as_it_is() -> None:
     assert answer.headers["content-length"] == str(GZIP_BYTES_MIN - 1)
 
 
-@in_a_browser
 async def test_a_real_browser_reads_it() -> None:
     """A script at its end sends back what the browser made of it."""
     seen: asyncio.Future[str] = asyncio.get_running_loop().create_future()

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from infra.page_world import browser_at, elsewhere, headers_of, in_a_browser, site_of, visiting
+from infra.page_world import browser_at, elsewhere, headers_of, site_of, visiting
 from tidegate.core.errors import AccessDenied
 from tidegate.infra.http.cookie import COOKIES_MAX, Cookie, cookies_of
 from tidegate.infra.http.operation import Headers
@@ -288,7 +288,6 @@ async def test_a_form_of_our_page_is_taken_and_others_are_not() -> None:
     assert all("reload" in answer.text for answer in refused)
 
 
-@in_a_browser
 async def test_a_real_browser_s_form_is_taken() -> None:
     async with shopping() as (client, shop), browser_at(f"{client.base_url}/buy/shoes"):
         status, headers = await shop.outcomes.get()
@@ -297,7 +296,6 @@ async def test_a_real_browser_s_form_is_taken() -> None:
     assert headers.one(b"origin") == "null"
 
 
-@in_a_browser
 async def test_a_real_browser_s_form_from_another_site_is_refused() -> None:
     async with shopping() as (client, shop):
         token = token_in(await client.get("/buy/shoes"))  # The other site may even know one.

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from infra.page_world import browser_at, elsewhere, error_page, in_a_browser, site_of, visiting
+from infra.page_world import browser_at, elsewhere, error_page, site_of, visiting
 from tidegate.core.errors import NotFound
 from tidegate.infra import rate_limit
 from tidegate.infra.http import csp_reports
@@ -171,7 +171,6 @@ END = (
 )
 
 
-@in_a_browser
 async def test_a_browser_runs_no_script_that_was_put_into_the_page() -> None:
     attacks = (
         "<script>fetch('/told/inline')</script>"
@@ -187,7 +186,6 @@ async def test_a_browser_runs_no_script_that_was_put_into_the_page() -> None:
     assert await ref(attacks + END) == ["end"]
 
 
-@in_a_browser
 async def test_a_browser_makes_html_of_text_only_through_our_policy() -> None:
     script = """
         const said = [];
@@ -204,7 +202,6 @@ async def test_a_browser_makes_html_of_text_only_through_our_policy() -> None:
     assert heard == ["no-text.no-other.policy.ours.no-eval", "end"]
 
 
-@in_a_browser
 async def test_a_browser_shows_the_page_in_no_frame_of_another_site() -> None:
     trial = Trial("<script nonce=NONCE>fetch('/told/framed')</script>")
     async with visiting(trial.routes) as client:
