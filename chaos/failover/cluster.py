@@ -200,12 +200,14 @@ class Cluster:
         _send(next(sessions), signal.SIGKILL)
 
     def turn_off(self, number: int) -> None:
-        """The whole machine."""
+        """Without its power: its network does not even say that it is gone."""
+        self._machines.cut(number)
         self.kill_machine(number)
         self._running[f"etcd-{number}"].kill()
         self._running.pop(f"etcd-{number}").wait()
 
     def turn_on(self, number: int) -> None:
+        self._machines.heal(number)
         self._start_etcd(number)
         self.start_patroni(number)
 
