@@ -23,6 +23,7 @@ from process import free_port
 from tidegate.core.finding import Finding
 from tidegate.core.ids import Mode
 from tidegate.doctor import server_store
+from tidegate.doctor.database_certificate import DAYS_MIN, examine_database_certificate
 from tidegate.doctor.installation import examine_installation
 from tidegate.doctor.public_address import CERTIFICATE_DAYS_MIN, examine_public_address
 from tidegate.infra.db import Database
@@ -79,6 +80,36 @@ async def test_a_slot_that_nobody_reads_is_found(admin: Any) -> None:
         assert await server_store.list_idle_slots(admin, bytes_min=1024**4) == []
     finally:
         await admin.execute("SELECT pg_drop_replication_slot('left_behind')")
+
+
+@pytest.mark.parametrize(("days", "is_well"), [(DAYS_MIN + 1, True), (DAYS_MIN - 2, False)])
+async def test_a_database_s_certificate_is_seen_before_it_ends(tmp_path: Path, days: int, is_well: bool) -> None:
+    async with speaking_tls(certificate(tmp_path, days=days)) as url:
+        found = await examine_database_certificate(url, now=datetime.now(UTC))
+    assert found is not None
+    assert (found.is_well, found.what) == (is_well, f"{days} days left")
+
+
+async def test_a_database_without_tls_has_no_certificate(database_url: str) -> None:
+    assert await examine_database_certificate(database_url, now=datetime.now(UTC)) is None
+
+
+@asynccontextmanager
+async def speaking_tls(file: Path) -> AsyncIterator[str]:
+    """As PostgreSQL begins TLS; the tests' own is built without."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        assert await reader.readexactly(8) == bytes.fromhex("0000000804d2162f")
+        writer.write(b"S")
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(file)
+        await writer.start_tls(context)
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        yield f"postgresql://somebody@127.0.0.1:{server.sockets[0].getsockname()[1]}/tidegate"
 
 
 async def test_the_mail_server_is_logged_in_to_and_gets_no_mail(db: Database, base_url: str) -> None:

@@ -15,6 +15,7 @@ from tidegate.core.finding import Finding
 from tidegate.core.ids import Mode
 from tidegate.doctor import server_store
 from tidegate.doctor.cluster import examine_cluster
+from tidegate.doctor.database_certificate import examine_database_certificate
 from tidegate.doctor.public_address import examine_public_address
 from tidegate.infra.db import APP_ROLE, Database, Tx
 from tidegate.mail.send import SmtpTransport
@@ -41,6 +42,8 @@ async def examine_installation(db: Database, settings: Settings, *, now: datetim
         login = await server_store.get_login(tx)
         yield _login(login, is_live=is_live)
         yield _encryption(login, is_live=is_live)
+        if login.is_encrypted and (certificate := await examine_database_certificate(db.url, now=now)):
+            yield certificate
         room = await server_store.get_room(tx)
         yield _connections(room)
         files = await server_store.get_files(tx) if login.is_monitor else None
@@ -115,8 +118,8 @@ def _standbys(standbys: server_store.ServerStandbys, login: server_store.ServerL
         return Finding("standbys", False, "this server is a standby itself", advice)
     if not standbys.wanted:
         advice = (
-            "set synchronous_standby_names, or synchronous_mode of Patroni: without a synchronous standby the loss of "
-            "this machine loses acknowledged payments"
+            "set synchronous_standby_names, or synchronous_mode of Patroni, or repair Patroni's standby: without one the "
+            "loss of this machine loses acknowledged payments"
         )
         return Finding("standbys", not is_live, "none is synchronous", advice)
     if not login.is_monitor:
