@@ -118,7 +118,7 @@ def _standbys(standbys: server_store.ServerStandbys, login: server_store.ServerL
         return Finding("standbys", False, "this server is a standby itself", advice)
     if not standbys.wanted:
         advice = (
-            "set synchronous_standby_names, or synchronous_mode of Patroni, or repair Patroni's standby: without one the "
+            "set synchronous_standby_names, or synchronous_mode of Patroni, or repair its standby: without one the "
             "loss of this machine loses acknowledged payments"
         )
         return Finding("standbys", not is_live, "none is synchronous", advice)
