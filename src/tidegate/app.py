@@ -50,6 +50,7 @@ from tidegate.infra.http.routing import Route
 from tidegate.infra.limit_exchange import LimitExchange
 from tidegate.infra.rate_limit import SLOTS, RateLimit
 from tidegate.infra.site.pages import HomePage, SitePages
+from tidegate.infra.standby import Standby
 from tidegate.intake.api import IntakeApi
 from tidegate.intake.refused import RefusedNotifications
 from tidegate.member.realm import CONSOLE, DASHBOARD
@@ -117,8 +118,14 @@ def build(
     health = Health(runtime.db)
     dashboard = _dashboard(runtime)
     openings = LinkOpenings(runtime.db)
+    standby = Standby([runtime.db, dashboard.shell.db])
     beside = [key_cache.watch, key_uses.keep_writing, recorder.keep_writing, openings.keep_writing]
-    beside += [watch.run, dashboard.shell.db.keep_open, *_exchange(runtime, limit, checkout.commands.limit)]
+    beside += [
+        watch.run,
+        standby.follow,
+        dashboard.shell.db.keep_open,
+        *_exchange(runtime, limit, checkout.commands.limit),
+    ]
     life = _Life(runtime, key_cache, beside)
     refused = RefusedNotifications(_limiter(settings, "notifications"), meter)
 
@@ -145,6 +152,7 @@ def build(
         hosts=KnownHosts(settings.base_url, (*settings.hosts, urlsplit(settings.console_url).hostname or "")),
         note=recorder.note,
         tracer=runtime.tracer("tidegate-api"),
+        standby=standby,
     )
     life.application = application
     health.watch(application)
