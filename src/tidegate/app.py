@@ -119,22 +119,15 @@ def build(
     dashboard = _dashboard(runtime)
     openings = LinkOpenings(runtime.db)
     standby = Standby([runtime.db, dashboard.shell.db])
-    beside = [key_cache.watch, key_uses.keep_writing, recorder.keep_writing, openings.keep_writing]
-    beside += [
-        watch.run,
-        standby.follow,
-        dashboard.shell.db.keep_open,
-        *_exchange(runtime, limit, checkout.commands.limit),
-    ]
+    beside = [key_cache.watch, key_uses.keep_writing, recorder.keep_writing, openings.keep_writing, standby.follow]
+    beside += [watch.run, dashboard.shell.db.keep_open, *_exchange(runtime, limit, checkout.commands.limit)]
     life = _Life(runtime, key_cache, beside)
-    refused = RefusedNotifications(_limiter(settings, "notifications"), meter)
-
     routes: list[Route] = [
         *routes_of(operations, authenticator.authenticate),
         *checkout.routes(),
         *_payer_pages(runtime, checkout, openings),
         *Reports(_limiter(settings, "reports")).routes(),
-        *IntakeApi(runtime.deps, runtime.clock, refused, settings.base_url).routes(),
+        *_intake(runtime, meter),
         *health.routes(),
         *site.routes(),
         *_front_page(runtime, site, sandbox_keys, meter),
@@ -197,6 +190,11 @@ def _payer_pages(runtime: Runtime, checkout: CheckoutApi, openings: LinkOpenings
     pages = CheckoutPages(checkout.commands, PublicUrl(settings.base_url), lambda: runtime.secret, _panel(runtime))
     embedded = EmbedPages(pages, settings.mode).routes(checkout.routes())
     return [*pages.routes(), *embedded, *LinkPages(pages, taken, openings).routes()]
+
+
+def _intake(runtime: Runtime, meter: telemetry.Meter) -> list[Route]:
+    refused = RefusedNotifications(_limiter(runtime.settings, "notifications"), meter)
+    return IntakeApi(runtime.deps, runtime.clock, refused, runtime.settings.base_url).routes()
 
 
 def _front_page(

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from tidegate.core.errors import Unavailable
+from tidegate.infra import standby_store
 from tidegate.infra.batcher import Batcher
 from tidegate.infra.db import Database
 
@@ -51,16 +52,14 @@ class Standby:
             ) from None
 
     async def follow(self) -> None:
-        """Until cancelled. Patroni names the standby while it follows, and none while the primary is alone."""
+        """Until cancelled."""
         while True:
             with suppress(Unavailable):
                 async with self._databases[0].connection() as tx:
-                    self._is_synchronous = await tx.fetchval(
-                        "SELECT current_setting('synchronous_standby_names') <> ''"
-                    )
+                    self._is_synchronous = await standby_store.is_synchronous(tx)
             await asyncio.sleep(LOOK_EVERY_S)
 
     async def _confirm_all(self, answers: Sequence[None]) -> Sequence[None]:
         async with self._databases[0].connection() as tx:
-            await tx.execute("SELECT await_standby()")
+            await standby_store.await_all(tx)
         return answers
