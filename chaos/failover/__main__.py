@@ -13,18 +13,16 @@ import shutil
 import signal
 import sys
 import tempfile
-import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
 import httpx
 
 from chaos.client import Caller
-from chaos.disk import Disk
 from chaos.failover.cluster import SERVICE, Cluster
+from chaos.failover.losses import CLIENTS, CLOCK_STOPPED, REQUEST_TIMEOUT_S, Happening, losses_of
 from chaos.failover.network import Machines
 from chaos.load import Load
 from chaos.model import Model, words
@@ -36,15 +34,6 @@ from process import ENCRYPTION_KEY
 from receiver import receiving
 
 PORT = 8080
-CLIENTS = 4
-# Shorter than the outage that is allowed, so that clients see its end.
-REQUEST_TIMEOUT_S = 2.5
-ACCEPTED_AGAIN_WITHIN_S = 30.0
-# The fault lasts until creates have been accepted again for a while, judged by this many.
-CREATES_AFTER = 15
-SYNCHRONOUS_WITHIN_S = 180.0
-# libfaketime allocates memory in PostgreSQL's signal handlers, which can end it: not there for the other faults alone.
-CLOCK_STOPPED = "clock of the primary stopped"
 PROGRAMS = ("ip", "etcd", "etcdctl", "haproxy", "pgbouncer", "setpriv")
 
 
@@ -70,41 +59,6 @@ class FailoverService(Service):
             "TIDEGATE_POOLER": "none" if command in ("migrate", "doctor") else "transaction",
             "TIDEGATE_TRUSTED_PROXIES": "1",
         }
-
-
-@dataclass(frozen=True)
-class Loss:
-    """A fault of the machine that leads, and how it ends."""
-
-    name: str
-    begin: Callable[[int], Awaitable[None] | None]
-    end: Callable[[int], None]
-    is_of_standby: bool = False
-
-
-def losses_of(machines: Machines, cluster: Cluster, disks: Mapping[int, Disk | None]) -> list[Loss]:
-    nothing: Callable[[int], None] = lambda _: None  # noqa: E731
-    mounted = {number: disk for number, disk in disks.items() if disk is not None}
-    full = Loss(
-        "disk of the primary full",
-        lambda number: cluster.fill_disk(number, mounted[number]),
-        lambda number: mounted[number].clear(),
-    )
-    stopped = Loss(CLOCK_STOPPED, cluster.stop_clock, lambda number: cluster.clocks[number].go_on())
-    return [
-        *([full] if len(mounted) == len(disks) else []),
-        *([stopped] if cluster.clocks else []),
-        Loss("kill -9 of PostgreSQL", cluster.kill_postgres, nothing),
-        Loss("kill -9 of PostgreSQL and Patroni", cluster.kill_machine, cluster.start_patroni),
-        Loss("network of the primary cut", machines.cut, machines.heal),
-        Loss(
-            "primary frozen",
-            lambda number: cluster.freeze(number, signal.SIGSTOP),
-            lambda number: cluster.freeze(number, signal.SIGCONT),
-        ),
-        Loss("planned switchover", cluster.switch_over, nothing),
-        Loss("network of the standby cut", machines.cut, machines.heal, is_of_standby=True),
-    ]
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
@@ -145,7 +99,7 @@ def main(rounds: int, seed: int | None, only: str | None, patroni: Path) -> None
     click.echo("Nothing was lost, nothing was doubled: model = database = webhooks = books.")
 
 
-async def _run(model: Model, cluster: Cluster, home: Path, seed: int, chosen: Sequence[Loss]) -> None:
+async def _run(model: Model, cluster: Cluster, home: Path, seed: int, chosen: Sequence[Happening]) -> None:
     service = FailoverService(home, cluster)
     log = WebhookLog()
     async with AsyncExitStack() as ending:
@@ -165,7 +119,7 @@ async def _run(model: Model, cluster: Cluster, home: Path, seed: int, chosen: Se
         load = Load(by, shops)
         clients = [asyncio.create_task(load.run_until(done)) for _ in range(CLIENTS)]
         for loss in chosen:
-            await _lose(loss, cluster, model)
+            await loss.happen(cluster, model)
         done.set()
         await asyncio.gather(*clients)
         verdict = Verdict(service, model, log)
@@ -174,37 +128,6 @@ async def _run(model: Model, cluster: Cluster, home: Path, seed: int, chosen: Se
         click.echo(f"\nSeed {seed}, {CLIENTS} clients. Acknowledged: {words(model.done)}")
         click.echo(f"Asked again: {words(model.unknown)}")
         click.echo(f"Webhooks: {len(log.accepted)} events accepted")
-
-
-async def _lose(loss: Loss, cluster: Cluster, model: Model) -> None:
-    await _creates(model, CREATES_AFTER)
-    await asyncio.to_thread(cluster.lead_by_vote)
-    leader = await cluster.leader()
-    assert leader is not None, "there was no primary before the fault"
-    victim = 3 - leader if loss.is_of_standby else leader
-    began = time.monotonic()
-    awaited = loss.begin(victim)
-    if awaited is not None:
-        await awaited
-    await _creates(model, CREATES_AFTER)
-    pause_s = model.longest_pause_s(began)
-    healed = time.monotonic()
-    loss.end(victim)
-    await cluster.until(cluster.is_synchronous, SYNCHRONOUS_WITHIN_S)
-    click.echo(
-        f"{loss.name}: creates accepted again after {pause_s:.1f} s, "
-        f"synchronous again {time.monotonic() - healed:.1f} s after the end"
-    )
-    if pause_s > ACCEPTED_AGAIN_WITHIN_S:
-        model.find(f"{loss.name}: creates were accepted again only after {pause_s:.1f} s")
-
-
-async def _creates(model: Model, more: int) -> None:
-    """Begun after this moment, most of them: as many as there are clients may have been under way."""
-    before = model.done["created"]
-    async with asyncio.timeout(SYNCHRONOUS_WITHIN_S):
-        while model.done["created"] < before + CLIENTS + more:  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
 
 
 if __name__ == "__main__":

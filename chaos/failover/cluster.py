@@ -145,6 +145,11 @@ class Cluster:
                 return number
         return None
 
+    async def is_replica(self, number: int) -> bool:
+        """It runs, and does not lead."""
+        answer = await self._ask(number, "/patroni")
+        return answer is not None and (answer.json().get("role"), answer.json().get("state")) == ("replica", "running")
+
     async def is_synchronous(self) -> bool:
         """A primary, and a standby that every commit waits for; as the primary itself says."""
         leader = await self.leader()
@@ -188,6 +193,23 @@ class Cluster:
         self._running[f"patroni-{number}"].kill()
         self._running.pop(f"patroni-{number}").wait()
         self.kill_postgres(number)
+
+    def kill_session(self, number: int) -> None:
+        """One of the service's; PostgreSQL ends all others, since it may have left anything in shared memory."""
+        sessions = (pid for pid in self.postgres_pids(number) if b"tidegate_service" in _command(pid))
+        _send(next(sessions), signal.SIGKILL)
+
+    def turn_off(self, number: int) -> None:
+        """Without its power: its network does not even say that it is gone."""
+        self._machines.cut(number)
+        self.kill_machine(number)
+        self._running[f"etcd-{number}"].kill()
+        self._running.pop(f"etcd-{number}").wait()
+
+    def turn_on(self, number: int) -> None:
+        self._machines.heal(number)
+        self._start_etcd(number)
+        self.start_patroni(number)
 
     async def fill_disk(self, number: int, disk: Disk) -> None:
         """And then with WAL what PostgreSQL had reserved, until it ends itself."""
@@ -299,6 +321,12 @@ class Cluster:
         with (self._home / f"{name}.log").open("ab") as log:
             home = {"HOME": str(self._folder(number))}
             self._running[name] = self._machines.start(number, argv, user=USER, log=log, env=home | (env or {}))
+
+
+def _command(pid: int) -> bytes:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    return b""
 
 
 def _send(pid: int, signum: signal.Signals) -> None:
