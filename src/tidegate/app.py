@@ -153,7 +153,7 @@ def build(
 
 
 def docs_of(operations: Sequence[Operation], base_url: str, names: MethodNames) -> DocsSite:
-    return DocsSite(document_of(operations, base_url, names), operations, EVENTS, names)
+    return DocsSite(lambda: document_of(operations, base_url, names), base_url, operations, EVENTS, names)
 
 
 def _site_pages(settings: Settings, documentation: DocsSite | None, *, is_sandbox: bool) -> SitePages:
