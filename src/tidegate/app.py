@@ -50,6 +50,7 @@ from tidegate.infra.http.routing import Route
 from tidegate.infra.limit_exchange import LimitExchange
 from tidegate.infra.rate_limit import SLOTS, RateLimit
 from tidegate.infra.site.pages import HomePage, SitePages
+from tidegate.infra.standby import Standby
 from tidegate.intake.api import IntakeApi
 from tidegate.intake.refused import RefusedNotifications
 from tidegate.member.realm import CONSOLE, DASHBOARD
@@ -117,17 +118,16 @@ def build(
     health = Health(runtime.db)
     dashboard = _dashboard(runtime)
     openings = LinkOpenings(runtime.db)
-    beside = [key_cache.watch, key_uses.keep_writing, recorder.keep_writing, openings.keep_writing]
+    standby = Standby([runtime.db, dashboard.shell.db])
+    beside = [key_cache.watch, key_uses.keep_writing, recorder.keep_writing, openings.keep_writing, standby.follow]
     beside += [watch.run, dashboard.shell.db.keep_open, *_exchange(runtime, limit, checkout.commands.limit)]
     life = _Life(runtime, key_cache, beside)
-    refused = RefusedNotifications(_limiter(settings, "notifications"), meter)
-
     routes: list[Route] = [
         *routes_of(operations, authenticator.authenticate),
         *checkout.routes(),
         *_payer_pages(runtime, checkout, openings),
         *Reports(_limiter(settings, "reports")).routes(),
-        *IntakeApi(runtime.deps, runtime.clock, refused, settings.base_url).routes(),
+        *_intake(runtime, meter),
         *health.routes(),
         *site.routes(),
         *_front_page(runtime, site, sandbox_keys, meter),
@@ -145,6 +145,7 @@ def build(
         hosts=KnownHosts(settings.base_url, (*settings.hosts, urlsplit(settings.console_url).hostname or "")),
         note=recorder.note,
         tracer=runtime.tracer("tidegate-api"),
+        standby=standby,
     )
     life.application = application
     health.watch(application)
@@ -152,7 +153,7 @@ def build(
 
 
 def docs_of(operations: Sequence[Operation], base_url: str, names: MethodNames) -> DocsSite:
-    return DocsSite(document_of(operations, base_url, names), operations, EVENTS, names)
+    return DocsSite(lambda: document_of(operations, base_url, names), base_url, operations, EVENTS, names)
 
 
 def _site_pages(settings: Settings, documentation: DocsSite | None, *, is_sandbox: bool) -> SitePages:
@@ -189,6 +190,11 @@ def _payer_pages(runtime: Runtime, checkout: CheckoutApi, openings: LinkOpenings
     pages = CheckoutPages(checkout.commands, PublicUrl(settings.base_url), lambda: runtime.secret, _panel(runtime))
     embedded = EmbedPages(pages, settings.mode).routes(checkout.routes())
     return [*pages.routes(), *embedded, *LinkPages(pages, taken, openings).routes()]
+
+
+def _intake(runtime: Runtime, meter: telemetry.Meter) -> list[Route]:
+    refused = RefusedNotifications(_limiter(runtime.settings, "notifications"), meter)
+    return IntakeApi(runtime.deps, runtime.clock, refused, runtime.settings.base_url).routes()
 
 
 def _front_page(

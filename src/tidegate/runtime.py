@@ -19,9 +19,8 @@ from tidegate.core.method import MethodNames
 from tidegate.core.public_id import PublicIds
 from tidegate.deployment import commands as deployment
 from tidegate.deployment.commands import WrongDatabase
-from tidegate.infra import backoff, telemetry
+from tidegate.infra import backoff
 from tidegate.infra.db import AWAY, Database
-from tidegate.infra.egress import Egress
 from tidegate.infra.guard import Guard
 from tidegate.infra.trace import Tracer
 from tidegate.infra.vault import Vault
@@ -33,7 +32,6 @@ from tidegate.sandbox import clock as sandbox_clock
 from tidegate.sandbox.receiver import PATH as RECEIVER_PATH
 from tidegate.settings import Settings
 from tidegate.webhook.commands import WebhookDeps
-from tidegate.webhook.deliver import Sender
 
 PAUSE_FIRST_S = 0.1
 PAUSE_MOST_S = 3.0
@@ -117,11 +115,6 @@ class Runtime:
             Vault(settings.encryption_keys),
             guard_of(settings),
         )
-
-    def sender(self, meter: telemetry.Meter) -> Sender:
-        deps = self.webhook_deps
-        tracer = self.tracer("tidegate-worker")
-        return Sender(self.db, Egress(deps.guard), deps.vault, self.clock, meter, tracer=tracer)
 
     def tracer(self, service: str) -> Tracer | None:
         return Tracer(self.settings.traces_url, service) if self.settings.traces_url else None

@@ -22,6 +22,7 @@ from tidegate.core.ids import Mode
 from tidegate.dashboard.roll_up import RollUp
 from tidegate.doctor import proof
 from tidegate.infra import backoff, leased_work
+from tidegate.infra.egress import Egress
 from tidegate.infra.job_round import JobRounds
 from tidegate.infra.leased_work import RoundResult
 from tidegate.infra.telemetry import Meter
@@ -34,9 +35,11 @@ from tidegate.refund import reversal as checkout_reversal
 from tidegate.refund import send as refund
 from tidegate.retention import commands as retention
 from tidegate.retention import erasure
+from tidegate.runtime import Runtime
 from tidegate.sandbox import notifier, trade
 from tidegate.settings import Settings
 from tidegate.staff_approval import commands as staff_approvals
+from tidegate.webhook.deliver import Sender
 
 STATEMENT_TIMEOUT_MS = 30_000
 # Nothing waits for a round; on a busy machine it may begin later.
@@ -134,6 +137,13 @@ OPERATOR_LOOPS = (
     Loop("erase_payers", erasure.work_due, every_s=5.0),
     Loop("end_void_proposals", _end_void_proposals, every_s=60.0),
 )
+
+
+def sender_of(runtime: Runtime, meter: Meter) -> Sender:
+    """Of webhooks. Here and not in the runtime, since the API sends none and need not load what sends them."""
+    deps = runtime.webhook_deps
+    tracer = runtime.tracer("tidegate-worker")
+    return Sender(runtime.db, Egress(deps.guard), deps.vault, runtime.clock, meter, tracer=tracer)
 
 
 def loops_of(settings: Settings) -> tuple[Loop, ...]:

@@ -15,6 +15,7 @@ from tidegate.audit.model import OPERATOR
 from tidegate.core.errors import Conflict, IllegalTransition, NotFound, Unavailable
 from tidegate.infra.telemetry import Meter
 from tidegate.rail.interface import RailTimeout
+from tidegate.worker import sender_of
 
 ON_REQUEST = [
     "charge.successful", "collection.successful", "virtualaccount.approved", "virtualaccount.declined",
@@ -23,7 +24,7 @@ ON_REQUEST = [
 
 
 async def deliveries(inflows: Inflows, url: str) -> list[dict[str, Any]]:
-    sender = inflows.runtime.sender(Meter())
+    sender = sender_of(inflows.runtime, Meter())
     await sender.fan_out()
     rows = await inflows.admin.fetch(
         """

@@ -34,6 +34,7 @@ from tidegate.runtime import Runtime
 from tidegate.sandbox.seed import SECRET_FIELD, VARIABLES
 from tidegate.webhook import sign
 from tidegate.webhook.model import EVENTS
+from tidegate.worker import sender_of
 from tidegate_client import webhooks
 
 WITHIN_S = 120.0
@@ -53,7 +54,7 @@ async def sender(request: pytest.FixtureRequest) -> AsyncIterator[None]:
         yield
         return
     runtime: Runtime = request.getfixturevalue("runtime")
-    task = asyncio.create_task(runtime.sender(Meter()).run(grace_s=1.0))
+    task = asyncio.create_task(sender_of(runtime, Meter()).run(grace_s=1.0))
     yield
     task.cancel()
     with suppress(asyncio.CancelledError):

@@ -44,7 +44,7 @@ PAGES = (
     "/inflows", "/inflows/{inflow}", "/inflows/{credited}", "/accounts/new", "/accounts/{account}?name=Ada+Obii",
     "/webhooks", "/webhooks/deliveries/{delivery}",
     "/keys", "/developers", "/team", "/audit", "/settings", "/branding", "/sandbox/people",
-    "/links/new", "/links/{link}", "/refunds/{refund}", "/ledger/{journal}", "/find",
+    "/links/new", "/links/{link}", "/refunds/{refund}", "/ledger/{journal}", "/find", "/waiting",
 )  # fmt: skip
 # Files, the preview that is the payer's page, and what leads elsewhere.
 NO_PAGES = {"/payments.csv", "/audit.csv", "/branding/preview"}
@@ -147,6 +147,23 @@ async def test_every_page_in_both_themes_on_a_phone_and_a_desk(
     for path in GATES:
         problems += await look_at(page, path, f"gate-{path.rpartition('/')[2]}", THOROUGH if IS_THOROUGH else VIEWS[:2])
     assert problems == []
+
+
+async def test_what_the_script_reads_of_other_pages_has_no_report_of_our_policy(
+    browser: Browser, people: People, owner: SignedInPerson, inflows: Inflows, new_checkout: MakeCheckout
+) -> None:
+    held = credit(await inflows.number(), payeeName=CLOSE)
+    assert (await inflows.notify(held)).status_code == 200
+    payment = await new_checkout(inflows.shop)
+    page = await visit(browser, owner, people.base_url)
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    await page.goto(owner.path("/payments"))
+    inflows_link = page.get_by_role("navigation", name="Pages").get_by_role("link", name="Inflows & accounts")
+    await expect(inflows_link).to_have_text("Inflows & accounts 1")
+    await page.get_by_role("searchbox", name="Find a payment").press_sequentially(payment.reference)
+    await expect(page.locator("#found").get_by_role("link", name=payment.reference)).to_be_visible()
+    assert said == []
 
 
 def test_every_page_is_looked_at(runtime: Runtime) -> None:

@@ -17,7 +17,7 @@ from tidegate.member.permission import Role
 PAGES = (
     "", "/payments", "/links", "/refunds", "/refunds?tab=approve", "/wallets", "/inflows", "/webhooks", "/team",
     "/audit", "/settings", "/branding", "/keys", "/developers", "/sandbox/people",
-    "/find", "/webhooks/replay", "/takings?currency=NGN",
+    "/find", "/webhooks/replay", "/takings?currency=NGN", "/waiting",
 )  # fmt: skip
 
 pytestmark = pytest.mark.usefixtures("unlimited")

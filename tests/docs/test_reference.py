@@ -90,7 +90,7 @@ async def nothing_to_open() -> Any:
 
 def service_of(operations: list[Operation], keys: SandboxKeys | None) -> Application:
     document = openapi.document(operations, title="Tidegate", server_url=BASE_URL)
-    docs = DocsSite(document, operations)
+    docs = DocsSite(lambda: document, BASE_URL, operations)
     return Application(routes(docs, keys), lifespan=nothing_to_open, meter=Meter())
 
 

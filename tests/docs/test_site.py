@@ -39,7 +39,7 @@ KEYS = SandboxKeys("sk_test_secret", "pk_test_public", "65f0c9a1b2d3e4f5a6b7c8d9
 # Nothing is called, so there is no database behind them.
 OPERATIONS = operations_of(Runtime.of(Settings()))
 DOCUMENT = document_of(OPERATIONS, BASE_URL)
-SITE = DocsSite(DOCUMENT, OPERATIONS, EVENTS)
+SITE = DocsSite(lambda: DOCUMENT, BASE_URL, OPERATIONS, EVENTS)
 SUGGESTIONS = Suggestions(SITE)
 HTML_BYTES_MAX, CSS_BYTES_MAX, SCRIPT_BYTES_MAX, INDEX_BYTES_MAX = 30_000, 10_000, 8_000, 27_000
 LEAD_WORDS_MAX = 60
@@ -361,7 +361,7 @@ async def test_style_and_script_are_small_and_load_nothing() -> None:
 
 @pytest.mark.parametrize("names", [MethodNames(), MethodNames(ussd="dialPay")], ids=["usual", "set by the operator"])
 def test_guides_call_ussd_as_the_operator_does(names: MethodNames) -> None:
-    docs = DocsSite(document_of(OPERATIONS, BASE_URL, names), OPERATIONS, EVENTS, names)
+    docs = DocsSite(lambda: document_of(OPERATIONS, BASE_URL, names), BASE_URL, OPERATIONS, EVENTS, names)
     pages = {head.path: docs.markdown(head.path) for head in docs.heads if head.path != "/docs/changelog"}
     said = {path for path, text in pages.items() if names.in_record(Method.USSD) in text.lower()}
     assert {"/docs/guides/accept-a-payment", "/docs/guides/your-own-page", "/docs/reference/glossary"} <= said
@@ -373,8 +373,8 @@ def test_guides_call_ussd_as_the_operator_does(names: MethodNames) -> None:
 
 
 async def test_it_works_below_a_folder_of_a_proxy() -> None:
-    document = document_of(OPERATIONS, "https://pay.example.com/gate")
-    docs = DocsSite(document, OPERATIONS, EVENTS)
+    base_url = "https://pay.example.com/gate"
+    docs = DocsSite(lambda: document_of(OPERATIONS, base_url), base_url, OPERATIONS, EVENTS)
     service = Application(routes(docs, None), lifespan=nothing_to_open, meter=Meter())
     page = Outline((await get("/docs/guides/refund", service)).text)
     own = [href for href in page.values("href") if href.startswith("/")]

@@ -8,11 +8,25 @@ import sys
 import pytest
 
 _LIST = "import {module}, sys; print(*sys.modules)"
+_BUILD = """
+import sys
+from babel import localedata
+from tidegate import app
+from tidegate.settings import Settings
+
+app.build(Settings())
+print(*sys.modules, len(localedata._cache))
+"""
+# Passkeys, banks' files, uploads, the documentation, rails that are asked over HTTP, new passwords, PDFs.
+_RARELY_NEEDED = {"webauthn", "lxml.etree", "PIL.Image", "markdown_it", "aiohttp", "zxcvbn", "typst"}
 
 
 def loaded_by(module: str) -> set[str]:
-    command = [sys.executable, "-c", _LIST.format(module=module)]
-    return set(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split())
+    return set(printed_by(_LIST.format(module=module)).split())
+
+
+def printed_by(program: str) -> str:
+    return subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
 
 
 @pytest.mark.parametrize("module", ["tidegate.cli.worker", "tidegate.cli.run"])
@@ -27,6 +41,12 @@ def test_a_worker_draws_no_pages() -> None:
     assert not {"tidegate.app", "tidegate.checkout.page.pages", "tidegate.checkout.page.renderer", "jinja2"} & loaded
 
 
-@pytest.mark.parametrize("module", ["tidegate.cli.worker_process", "tidegate.app"])
-def test_the_compiler_of_documents_is_loaded_with_the_first_document(module: str) -> None:
-    assert "typst" not in loaded_by(module)
+def test_an_api_loads_what_few_requests_need_with_the_first_of_them() -> None:
+    *loaded, languages = printed_by(_BUILD).split()
+    assert "tidegate.checkout.page.pages" in loaded
+    assert not _RARELY_NEEDED & {*loaded}
+    assert languages == "0", "babel keeps what it has read of languages"
+
+
+def test_the_compiler_of_documents_is_loaded_with_the_first_document() -> None:
+    assert "typst" not in loaded_by("tidegate.cli.worker_process")

@@ -17,6 +17,7 @@ from tidegate.infra.egress import Egress
 from tidegate.infra.telemetry import Meter
 from tidegate.runtime import Runtime
 from tidegate.webhook.deliver import Sender
+from tidegate.worker import sender_of
 
 # Table 2.5, and the field reference that follows it. A receiver may look for either.
 DATA = {
@@ -169,7 +170,7 @@ async def test_the_first_word_comes_as_soon_as_the_money_is_booked(
     monkeypatch.setattr("tidegate.webhook.deliver.POLL_S", 3_600.0)
     checkout = await new_checkout()
     await listen(checkout, webhooks)
-    running = asyncio.create_task(runtime.sender(Meter()).run(grace_s=1.0))
+    running = asyncio.create_task(sender_of(runtime, Meter()).run(grace_s=1.0))
     try:
         await checkout.charge(card())
         await checkout.tick()

@@ -22,6 +22,7 @@ from tidegate.infra.telemetry import Meter
 from tidegate.infra.trace import CLIENT, SERVER, trace_id_of
 from tidegate.runtime import Runtime
 from tidegate.settings import Settings
+from tidegate.worker import sender_of
 
 WAIT_S = 120
 
@@ -83,7 +84,7 @@ async def test_a_webhook_is_in_the_trace_of_the_request_that_caused_it(database_
             assert charged.status_code == 200, charged.text
             request_id = charged.headers["x-request-id"]
 
-            sender = asyncio.create_task(Runtime.on(db, settings).sender(Meter()).run(grace_s=1))
+            sender = asyncio.create_task(sender_of(Runtime.on(db, settings), Meter()).run(grace_s=1))
             await receiver.got(1, timeout_s=WAIT_S)
             spans = await collector.spans_of(trace_id_of(request_id), 2)
             sender.cancel()

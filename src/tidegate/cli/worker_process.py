@@ -32,7 +32,7 @@ async def work(settings: Settings, meter: telemetry.Meter, *, grace_s: float = G
     loops = worker_module.loops_of(settings)
     async with runtime.open(waiting=lambda _: None):
         memory.tune_gc()
-        sender = runtime.sender(meter).run(grace_s=grace_s)
+        sender = worker_module.sender_of(runtime, meter).run(grace_s=grace_s)
         await worker_module.run(runtime.deps, runtime.clock, meter, loops, sender)
 
 

@@ -47,6 +47,15 @@ def many(number: int, one: str, more: str = "") -> str:
     return f"{number:,} {one if number == 1 else more or f'{one}s'}"
 
 
+def up_to(number: int, most: int) -> str:
+    """12, or 99+ of what is counted no further than 100."""
+    return str(number) if number < most else f"{most - 1}+"
+
+
+def many_up_to(number: int, one: str, most: int) -> str:
+    return many(number, one) if number < most else f"{up_to(number, most)} {one}s"
+
+
 def ahead_words(now: datetime, real_now: datetime) -> str:
     """By how much the clock of a sandbox's business is ahead, in words; empty where it is not."""
     ahead = max(0, round((now - real_now).total_seconds()))

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from tidegate.core.money import CHECKOUT_OFFERS, Currency, Money
 from tidegate.dashboard import chart, equivalent_command, home_store, team_store
 from tidegate.dashboard.chart import DayBar
-from tidegate.dashboard.format import Times, amount, many, percent, weekday
+from tidegate.dashboard.format import Times, amount, many_up_to, percent, up_to, weekday
 from tidegate.dashboard.home_store import LOOKED_AT_MAX, AttentionFacts, HomeQuery, TakingsRow, UnusualFacts
 from tidegate.dashboard.payer_mask import payer_of
 from tidegate.dashboard.payment_page import METHOD_WORDS
@@ -126,7 +126,7 @@ class Home:
             days=[(weekday(day), money, takings_of(day, main)) for day, money in figures.days(main)] if main else [],
             lines=list(_lines(figures)),
             trade=team.trade, attention=[item for group in groups for item in group.items],
-            attention_number=_up_to_max(sum(group.number for group in groups)),
+            attention_number=up_to(sum(group.number for group in groups), LOOKED_AT_MAX),
             latest=[row_of(visitor, row) for row in facts.newest], wallets=facts.wallets,
             code=equivalent_command.create_payment(self.shell.site.base_url, next(iter(CHECKOUT_OFFERS))),
         )  # fmt: skip
@@ -205,20 +205,12 @@ def _line(
     )
 
 
-def _up_to_max(number: int) -> str:
-    return str(number) if number < LOOKED_AT_MAX else f"{LOOKED_AT_MAX - 1}+"
-
-
-def _many_up_to_max(number: int, one: str) -> str:
-    return many(number, one) if number < LOOKED_AT_MAX else f"{_up_to_max(number)} {one}s"
-
-
 def _group(number: int, items: Sequence[AttentionItem], *, kind: str, below: str) -> Iterator[AttentionGroup]:
     """A few rows and, where there are more, a way to all."""
     shown = list(items[:ROWS_MAX])
     if number > len(shown):
         left = f"{number - len(shown)}{'+' if number == LOOKED_AT_MAX else ''} more"
-        shown.append(AttentionItem(left, kind, below, f"See all {_up_to_max(number)}"))
+        shown.append(AttentionItem(left, kind, below, f"See all {up_to(number, LOOKED_AT_MAX)}"))
     if number:
         yield AttentionGroup(number, shown)
 
@@ -251,11 +243,11 @@ def _attention(visitor: DashboardVisitor, facts: AttentionFacts) -> Iterator[Att
         (facts.failed_refunds, "refund", "failed in the last week", f"/refunds?status=failed&{since}", "Open"),
     ):
         if number:
-            yield AttentionGroup(number, [AttentionItem(_many_up_to_max(number, one), more, below, act)])
+            yield AttentionGroup(number, [AttentionItem(many_up_to(number, one, LOOKED_AT_MAX), more, below, act)])
     endpoints = [
         AttentionItem(
             "Endpoint failing",
-            f"{one.url} · {_many_up_to_max(one.waiting, 'event')} {'waits' if one.waiting == 1 else 'wait'}",
+            f"{one.url} · {many_up_to(one.waiting, 'event', LOOKED_AT_MAX)} {'waits' if one.waiting == 1 else 'wait'}",
             f"/webhooks?status=pending&endpoint={one.id}",
             "Open",
         )

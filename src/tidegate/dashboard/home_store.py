@@ -178,6 +178,31 @@ _HOME = """
 """
 
 
+async def count_waiting(tx: Tx, business_id: str, *, now: datetime) -> tuple[int, int, int]:
+    """Held inflows, refunds to approve, and events on their way to an endpoint that fails; each up to LOOKED_AT_MAX."""
+    row = await tx.fetchrow(
+        """
+        SELECT (SELECT count(*) FROM (
+                    SELECT FROM collection WHERE business_id = $1 AND status = 'pending' LIMIT $3) AS held) AS held,
+               (SELECT count(*) FROM (
+                    SELECT FROM approval WHERE business_id = $1 AND realm = 'dashboard' AND status = 'open'
+                       AND expires_at > $2 LIMIT $3) AS open) AS to_approve,
+               (SELECT count(*) FROM (
+                    SELECT FROM endpoint_state AS state
+                      JOIN webhook_endpoint AS endpoint
+                        ON endpoint.business_id = $1 AND endpoint.id = state.endpoint_id
+                       AND endpoint.deleted_at IS NULL AND endpoint.status = 'enabled'
+                      JOIN webhook_delivery AS delivery
+                        ON delivery.business_id = $1 AND delivery.endpoint_id = endpoint.id
+                       AND delivery.due_at IS NOT NULL
+                     WHERE state.business_id = $1 AND state.failing_since IS NOT NULL LIMIT $3) AS events) AS events
+        """,
+        business_id, now, LOOKED_AT_MAX,
+    )  # fmt: skip
+    assert row is not None
+    return row["held"], row["to_approve"], row["events"]
+
+
 async def list_takings(tx: Tx, business_id: str, bounds: Sequence[datetime]) -> list[TakingsRow]:
     """Between consecutive bounds: the roll-up, and what was booked after it. The first span is 1."""
     rows = await tx.fetch(

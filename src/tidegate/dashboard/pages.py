@@ -33,6 +33,7 @@ from tidegate.dashboard.shell import PATH, DashboardRoute, DashboardShell
 from tidegate.dashboard.takings import TakingsPages
 from tidegate.dashboard.team_pages import TeamPages
 from tidegate.dashboard.views import ViewPages
+from tidegate.dashboard.waiting import WaitingPages
 from tidegate.dashboard.wallet_pages import WalletPages
 from tidegate.dashboard.webhooks import WebhookPages
 from tidegate.infra.http.public_url import PublicUrl
@@ -75,6 +76,7 @@ class Dashboard:
             *ReceiptPages(self.shell, payment_pages).routes(),
             *self.cases.table(),
             *FindPages(self.shell, payment_pages).routes(),
+            *WaitingPages(self.shell).routes(),
             *ViewPages(self.shell, payment_pages.list_page).routes(),
             *NewLinkPages(self.shell, names, taken).routes(),
             *LinkDashboard(self.shell, names, settings.links_url).routes(),

@@ -308,6 +308,8 @@ class SignedInShell(Generic[V, P]):
             path=lambda below="": self.site.url(self.address(visitor, below)),
             problems=problems_of(wrong),
             is_sandbox=self.is_sandbox,
+            # Read by the script of another page, whose policy refuses this one's style.
+            is_only_words=request.headers.one(b"x-only-words") == "yes",
             may=lambda name: self.grant_of(visitor, self.right_named(name)) is not Grant.NO,
             asks_factor=lambda name: self._asks_for_factor(visitor, self.right_named(name)),
             # Kept only where something has to be corrected: a form that was taken is empty again.

@@ -6,19 +6,27 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import groupby
+from typing import TYPE_CHECKING
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
 from markupsafe import Markup, escape
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
-from pygments.lexers import get_lexer_by_name
 
 from tidegate.docs.guide_request import Plan, plans_of
 from tidegate.docs.page import Heading
 from tidegate.docs.search import words_in
+from tidegate.infra.lazy_module import LazyModule
+
+if TYPE_CHECKING:
+    import markdown_it
+    import pygments
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+    from pygments import formatters, lexers
+else:
+    # 3 MB, for the documentation only.
+    markdown_it, pygments = LazyModule("markdown_it"), LazyModule("pygments")
+    formatters, lexers = LazyModule("pygments.formatters"), LazyModule("pygments.lexers")
 
 _ALONE = {"sh": "Shell", "python": "Python", "js": "Node", "php": "PHP"}
 # Of what a reader types before the program.
@@ -29,8 +37,6 @@ LANGUAGES = {"sh": "curl", "python": "Python", "js": "Node", "php": "PHP"}
 UNBROKEN_MAX = 24
 _STEP = re.compile(r"(\d+)\. +")
 _FACT = re.compile(r"(\w+): *(.*)")
-_FORMATTER = HtmlFormatter(nowrap=True)
-_PARSER = MarkdownIt("commonmark", {"html": False}).enable("table")
 
 LinkTo = Callable[[str], str]
 
@@ -51,10 +57,16 @@ def anchor_of(text: str) -> str:
 def coloured(text: str, language: str) -> Markup:
     # The formatter escapes.
     options = {"startinline": True} if language == "php" and not text.startswith("<?php") else {}
-    return Markup(highlight(text, get_lexer_by_name(_LEXERS.get(language, language), **options), _FORMATTER))  # noqa: S704
+    lexer = lexers.get_lexer_by_name(_LEXERS.get(language, language), **options)
+    return Markup(pygments.highlight(text, lexer, formatters.HtmlFormatter(nowrap=True)))  # noqa: S704
 
 
 _LEXERS = {"sh": "bash"}
+
+
+@cache
+def _parser() -> MarkdownIt:
+    return markdown_it.MarkdownIt("commonmark", {"html": False}).enable("table")
 
 
 @dataclass(frozen=True)
@@ -66,7 +78,7 @@ class CodeSample:
 
 class Document:
     def __init__(self, text: str) -> None:
-        self._tokens = _PARSER.parse(text)
+        self._tokens = _parser().parse(text)
 
     @property
     def languages(self) -> tuple[tuple[str, str], ...]:
@@ -138,7 +150,7 @@ def _prose(tokens: list[Token], link: LinkTo, anchors: Iterator[Heading]) -> Mar
             if child.type == "code_inline" and len(child.content) <= UNBROKEN_MAX:
                 child.attrSet("class", "unbroken")
     # The parser lets no HTML of the text through.
-    return Markup(_PARSER.renderer.render(tokens, _PARSER.options, {}))  # noqa: S704
+    return Markup(_parser().renderer.render(tokens, _parser().options, {}))  # noqa: S704
 
 
 def _take_step(token: Token, inline: Token) -> None:

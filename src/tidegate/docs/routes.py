@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from asyncio import to_thread
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
@@ -50,21 +51,22 @@ def routes(docs: DocsSite, keys: SandboxKeys | None, router: PageRouter | None =
     renderer = DocsRenderer(docs, lambda name: assets[name].url, can_run=keys is not None)
     pages = _Pages(docs, renderer, site.url)
     return [
-        _json("/openapi.json", encode(docs.document)),
-        _json(postman.PATH, encode(postman.collection(docs.document))),
+        _json("/openapi.json", lambda: encode(docs.document)),
+        _json(postman.PATH, lambda: encode(postman.collection(docs.document))),
         *downloads.routes(),
         *(router or PageRouter()).routes([*pages.routes(), *([_keys(keys)] if keys else [])]),
         *static.routes(assets.values()),
     ]
 
 
-def _json(path: str, body: bytes) -> Route:
-    compressed = cache(lambda: gzip_once(body))
+def _json(path: str, make: Callable[[], bytes]) -> Route:
+    body = cache(make)
+    compressed = cache(lambda: gzip_once(body()))
 
     async def show(request: Request) -> Response:
         headers = {"vary": "accept-encoding"}
         if not accepts_gzip(Headers(request.scope["headers"]).all(b"accept-encoding")):
-            return Response(body, media_type="application/json", headers=headers)
+            return Response(await to_thread(body), media_type="application/json", headers=headers)
         headers["content-encoding"] = "gzip"
         return Response(await to_thread(compressed), media_type="application/json", headers=headers)
 

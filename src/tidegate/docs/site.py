@@ -85,18 +85,16 @@ class _Page:
 
 class DocsSite:
     def __init__(
-        self, document: Mapping[str, Any], operations: Sequence[Operation], events: Sequence[EventDocument] = (),
-        names: MethodNames = USUAL_NAMES,
+        self, make_document: Callable[[], Mapping[str, Any]], base_url: str, operations: Sequence[Operation],
+        events: Sequence[EventDocument] = (), names: MethodNames = USUAL_NAMES,
     ) -> None:  # fmt: skip
-        """`names` are those of the document."""
-        self.document = document
-        self.title = document["info"]["title"]
-        self.version = document["info"]["version"]
-        self.base_url = document["servers"][0]["url"]
-        self.reference = api.ApiReference(document, operations, events)
+        """The OpenAPI document is made when it is first needed: most processes never are asked for it. `base_url` and
+        `names` are its own."""
+        self._make_document = make_document
+        self.base_url = base_url
+        self.operations, self._events = operations, events
         self._names = names
         self._groups = api.by_group(operations)
-        self._words = {tag["name"]: tag["description"] for tag in document["tags"]}
         self._environment = Environment(
             loader=PackageLoader(_PACKAGE),
             # Templates of Markdown write text.
@@ -112,6 +110,22 @@ class DocsSite:
         self._environment.filters["zip"] = zip
         self._markdown: dict[str, str] = {}
         self._pages = {page.head.path: page for page in self._all_pages()}
+
+    @cached_property
+    def document(self) -> Mapping[str, Any]:
+        return self._make_document()
+
+    @cached_property
+    def reference(self) -> api.ApiReference:
+        return api.ApiReference(self.document, self.operations, self._events)
+
+    @property
+    def title(self) -> str:
+        return str(self.document["info"]["title"])
+
+    @property
+    def version(self) -> str:
+        return str(self.document["info"]["version"])
 
     @property
     def heads(self) -> list[PageHead]:
@@ -203,9 +217,12 @@ class DocsSite:
         text = (files(_PACKAGE) / "pages" / "changelog.md").read_text(encoding="utf-8")
         _, lead, body = text.split("\n\n", 2)
         head = PageHead(CHANGELOG, "Changelog", lead.replace("\n", " "), "Changelog", "")
-        # Found by its dates only: what it tells of is found where it is explained.
-        dates = tuple(replace(heading, words="") for heading in Document(body).headings)
-        return _Page(head, lambda link: self._from_markdown(head, body, link), lambda: dates)
+
+        def dates() -> tuple[Heading, ...]:
+            """Found by its dates only: what it tells of is found where it is explained."""
+            return tuple(replace(heading, words="") for heading in Document(body).headings)
+
+        return _Page(head, lambda link: self._from_markdown(head, body, link), dates)
 
     def _guide(self, name: str, area: str, group: str) -> _Page:
         facts, text = front_matter((files(_PACKAGE) / "pages" / f"{name}.md").read_text(encoding="utf-8"))
@@ -245,7 +262,7 @@ class DocsSite:
         first = PageHead(
             api.FOLDER, "API reference", "Every operation, every field, every error.", "Reference", group, "plain.html"
         )
-        yield _Page(first, lambda link: self._generated("operations", link, groups=self._groups, words=self._words))
+        yield _Page(first, self._operations)
         yield self._guide("reference/conventions", "Reference", group)
         errors = PageHead(
             api.ERRORS_PATH, "Errors", "Every errorType: its cause, what to do, and a body as it could be.",
@@ -255,7 +272,11 @@ class DocsSite:
         yield self._guide("reference/glossary", "Reference", group)
         for name, members in self._groups.items():
             yield from (self._operation(operation, name) for operation in members)
-        yield from (self._event(event) for event in self.reference.events.values())
+        yield from (self._event(event) for event in self._events)
+
+    def _operations(self, link: LinkTo) -> PageContent:
+        words = {tag["name"]: tag["description"] for tag in self.document["tags"]}
+        return self._generated("operations", link, groups=self._groups, words=words)
 
     def _operation(self, operation: Operation, group: str) -> _Page:
         head = PageHead(

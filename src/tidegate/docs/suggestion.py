@@ -18,8 +18,7 @@ class Suggestions:
     def __init__(self, docs: DocsSite) -> None:
         self._heads = [head for head in docs.heads if head.path != ROOT]
         self._operations = [
-            (re.compile(re.sub(r"\{\w+\}", "[^/]+", operation.path)), operation)
-            for operation in docs.reference.operations.values()
+            (re.compile(re.sub(r"\{\w+\}", "[^/]+", operation.path)), operation) for operation in docs.operations
         ]
 
     def __call__(self, path: str) -> Suggestion | None:

@@ -7,11 +7,18 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import aiohttp
 import msgspec
-from yarl import URL
+
+from tidegate.infra.lazy_module import LazyModule
+
+if TYPE_CHECKING:
+    import aiohttp
+    import yarl
+else:
+    # 6 MB, for rails that are asked over HTTP; a sandbox has none.
+    aiohttp, yarl = LazyModule("aiohttp"), LazyModule("yarl")
 
 BODY_BYTES_MAX = 1024 * 1024
 CONNECT_S = 10.0
@@ -40,7 +47,7 @@ class ApiAnswer(msgspec.Struct, frozen=True):
 
 
 # Of a method, an address and a body: the headers that sign them.
-RequestSigner = Callable[[str, URL, bytes], Mapping[str, str]]
+RequestSigner = Callable[[str, "yarl.URL", bytes], Mapping[str, str]]
 
 
 class ApiClient:
@@ -81,7 +88,7 @@ class ApiClient:
         assert self._session is not None, "open it first"
         sent = None if body is None else msgspec.json.encode(body)
         headers = {} if sent is None else {"Content-Type": CONTENT_TYPE}
-        url = URL(self._base_url + path).update_query(dict(query or {}))
+        url = yarl.URL(self._base_url + path).update_query(dict(query or {}))
         if sent is not None and self._sign is not None:
             headers |= self._sign(method, url, sent)
         try:

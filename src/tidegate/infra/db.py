@@ -103,6 +103,8 @@ class Database:
         self._connections_max = connections_max
         self._pool_wait_s = POOL_WAIT_S if pool_wait_s is None else pool_wait_s
         self._pool = self._new_pool()
+        # How many times a connection was lent.
+        self.loans = 0
         # Whether it is a cluster (Citus): then a statement is about one business, so that one node does it.
         self.is_cluster, self._is_examined = False, False
         self._rung_at: dict[str, float] = {}
@@ -149,12 +151,13 @@ class Database:
 
     def connection(self) -> AbstractAsyncContextManager[Tx]:
         """For one statement, which commits by itself."""
+        self.loans += 1
         return _Loan(self._pool)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Tx]:
         connection: Any
-        async with _Loan(self._pool) as connection:
+        async with self.connection() as connection:
             transaction = connection.transaction()
             await transaction.start()
             try:

@@ -10,12 +10,18 @@ import asyncio
 import hashlib
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-import aiohttp
 import msgspec
 import structlog
 
 from tidegate.core.clock import SystemClock
+from tidegate.infra.lazy_module import LazyModule
+
+if TYPE_CHECKING:
+    import aiohttp
+else:
+    aiohttp = LazyModule("aiohttp")  # 6 MB, where a collector is named
 
 # Spans that wait; when the collector is away the newest are dropped, never a request delayed.
 WAITING_MAX = 4_096

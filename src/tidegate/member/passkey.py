@@ -12,22 +12,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from ipaddress import ip_address
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-import webauthn
 from cryptography.exceptions import UnsupportedAlgorithm
-from webauthn import helpers
-from webauthn.helpers.exceptions import WebAuthnException
-from webauthn.helpers.structs import (
-    AuthenticatorSelectionCriteria,
-    PublicKeyCredentialDescriptor,
-    ResidentKeyRequirement,
-    UserVerificationRequirement,
-)
 
 from tidegate.core.errors import Conflict, Invalid, NotFound, Problem
 from tidegate.infra.db import Tx
 from tidegate.infra.http.public_url import PublicUrl
+from tidegate.infra.lazy_module import LazyModule
 from tidegate.member import challenge, factor, passkey_store, session_store, store
 from tidegate.member.model import (
     PASSKEY_NAME_CHARS_MAX,
@@ -39,6 +32,15 @@ from tidegate.member.model import (
     new_recovery_codes,
 )
 from tidegate.member.sign_in import SignedIn, SignIn, SignInRequest
+
+if TYPE_CHECKING:
+    import webauthn
+    from webauthn import helpers
+    from webauthn.helpers import exceptions, structs
+else:
+    # 6 MB, which no payment needs.
+    webauthn, helpers = LazyModule("webauthn"), LazyModule("webauthn.helpers")
+    exceptions, structs = LazyModule("webauthn.helpers.exceptions"), LazyModule("webauthn.helpers.structs")
 
 ANSWER_CHARS_MAX = 16_384
 WRONG_PASSKEY = "This passkey was not accepted. Reload the page and try again, or use your password."
@@ -81,7 +83,7 @@ class Passkeys:
             rp_id=self.rp_id,
             challenge=self._new_challenge(scope),
             allow_credentials=_descriptors(known),
-            user_verification=UserVerificationRequirement.REQUIRED,
+            user_verification=structs.UserVerificationRequirement.REQUIRED,
         )
         return webauthn.options_to_json(options)
 
@@ -96,8 +98,9 @@ class Passkeys:
             user_display_name=member.name,
             challenge=self._new_challenge(scope),
             exclude_credentials=_descriptors(known),
-            authenticator_selection=AuthenticatorSelectionCriteria(
-                resident_key=ResidentKeyRequirement.REQUIRED, user_verification=UserVerificationRequirement.REQUIRED
+            authenticator_selection=structs.AuthenticatorSelectionCriteria(
+                resident_key=structs.ResidentKeyRequirement.REQUIRED,
+                user_verification=structs.UserVerificationRequirement.REQUIRED,
             ),
         )
         return webauthn.options_to_json(options)
@@ -228,8 +231,8 @@ def name_in(text: str) -> str:
     return name
 
 
-def _descriptors(known: Sequence[Passkey]) -> list[PublicKeyCredentialDescriptor]:
-    return [PublicKeyCredentialDescriptor(id=one.credential_id) for one in known]
+def _descriptors(known: Sequence[Passkey]) -> list[structs.PublicKeyCredentialDescriptor]:
+    return [structs.PublicKeyCredentialDescriptor(id=one.credential_id) for one in known]
 
 
 def _bounded(answer: str) -> str:
@@ -243,7 +246,7 @@ def _refusals() -> Iterator[None]:
     """Whatever is wrong with an answer has one sentence. It is a stranger's text until its signature was checked."""
     try:
         yield
-    except (WebAuthnException, UnsupportedAlgorithm, ValueError, KeyError, TypeError, RecursionError):
+    except (exceptions.WebAuthnException, UnsupportedAlgorithm, ValueError, KeyError, TypeError, RecursionError):
         raise _wrong() from None
 
 

@@ -10,10 +10,17 @@ import hashlib
 import io
 import warnings
 from dataclasses import dataclass, field
-
-from PIL import Image, UnidentifiedImageError
+from typing import TYPE_CHECKING
 
 from tidegate.core.errors import Invalid, Problem
+from tidegate.infra.lazy_module import LazyModule
+
+if TYPE_CHECKING:
+    import PIL
+    from PIL import Image
+else:
+    # 3 MB, for uploads only.
+    PIL, Image = LazyModule("PIL"), LazyModule("PIL.Image")
 
 BYTES_MAX = 100 * 1024
 SIDE_PX_MIN = 32
@@ -53,7 +60,7 @@ def _read(body: bytes) -> Image.Image:
         # The library warns about unusual files that it can read; only the image is kept.
         with warnings.catch_warnings(action="ignore"):
             picture = Image.open(io.BytesIO(body), formats=FORMATS)
-    except UnidentifiedImageError:
+    except PIL.UnidentifiedImageError:
         raise ValueError(_SVG if b"<svg" in body.lower() else _UNKNOWN) from None
     except Exception:
         raise ValueError(_DAMAGED) from None

@@ -116,6 +116,7 @@ class PaymentApi:
                 success_message="Checkout link generated",
                 errors=(errors.DuplicateReference,),
                 is_idempotent_by_key=True,
+                commits=True,
             ),
             *self._by_reference(offer),
             offer(

@@ -1,5 +1,14 @@
-// Every page works without this: it copies, searches while one types, and tells before a session ends.
+// Every page works without this: it copies, searches while one types, says what waits, and tells before a session ends.
 "use strict";
+// Another page, without its style and script.
+const read = (address, take) => {
+  const request = new XMLHttpRequest();
+  request.open("GET", address);
+  request.setRequestHeader("x-only-words", "yes");
+  request.responseType = "document";
+  request.onload = () => { if (request.status === 200) take(request.response); };
+  request.send();
+};
 const said = document.getElementById("said");
 for (const button of document.querySelectorAll("[data-copy]")) {
   button.hidden = false;
@@ -33,11 +42,7 @@ if (palette) {
     const text = box.value.trim();
     const number = ++asked;
     if (!text) { show(null); return; }
-    const request = new XMLHttpRequest();
-    request.open("GET", `${palette.action}?q=${encodeURIComponent(text)}`);
-    request.responseType = "document";
-    request.onload = () => { if (number === asked && request.status === 200) show(request.response.getElementById("found")); };
-    request.send();
+    read(`${palette.action}?q=${encodeURIComponent(text)}`, (page) => { if (number === asked) show(page.getElementById("found")); });
   };
   box.addEventListener("input", () => { clearTimeout(waits); waits = setTimeout(look, 180); });
   palette.addEventListener("keydown", (event) => {
@@ -47,6 +52,21 @@ if (palette) {
     if (links[next]) { event.preventDefault(); links[next].focus(); }
   });
   document.addEventListener("click", (event) => { if (!palette.contains(event.target)) show(null); });
+}
+// What waits, beside the names of the pages: read from its own page.
+const pages = document.querySelector("nav[data-waiting]");
+if (pages) {
+  read(pages.dataset.waiting, (found) => {
+    for (const one of found.querySelectorAll("a[data-waiting]")) {
+      for (const link of document.querySelectorAll("nav a")) {
+        if (link.getAttribute("href") !== one.dataset.page) continue;
+        const number = document.createElement("span");
+        number.className = "waiting";
+        number.textContent = one.dataset.waiting;
+        link.append(" ", number);
+      }
+    }
+  });
 }
 for (const box of document.querySelectorAll("[data-submit]")) box.addEventListener("change", () => box.form.requestSubmit());
 for (const form of document.querySelectorAll("form[method=post]")) {

@@ -23,6 +23,7 @@ from tidegate.infra.http.reply import JSON, Reply
 from tidegate.infra.http.request_head import check_head
 from tidegate.infra.http.routing import Route, Routing
 from tidegate.infra.http.status import STATUS_OF
+from tidegate.infra.standby import Standby
 from tidegate.infra.telemetry import Meter, is_logged
 from tidegate.infra.trace import SERVER, Tracer
 
@@ -51,6 +52,7 @@ class Application:
         hosts: KnownHosts | None = None,
         note: NoteRequest | None = None,
         tracer: Tracer | None = None,
+        standby: Standby | None = None,
     ) -> None:
         self.routing = Routing(routes)
         self.admission = AdmissionControl()
@@ -60,6 +62,7 @@ class Application:
         self._answer_page = answer_page
         self._hosts = hosts
         self._note = note
+        self._standby = standby
         self.tracer = tracer
         self.is_draining = False
         # Why nothing can be served yet.
@@ -74,7 +77,7 @@ class Application:
         scope["tidegate.trusted_proxies"] = self._trusted_proxies
         request_id = scope["tidegate.request_id"] = id_by_proxy(scope) or ids.new_request_id()
         request_ids.begin(request_id)
-        reply = Reply(send, request_id)
+        reply = Reply(send, request_id, None if scope["path"] in ALWAYS_ANSWERED else self._standby)
         started = monotonic_s()
         try:
             if self.admission.admit(scope):
@@ -82,7 +85,7 @@ class Application:
             else:
                 await reply.whole(STATUS_OF[Unavailable], encode(error_body(_FULL, request_id)), _FULL_HEADERS)
         except Exception as error:
-            await self._answer_error(error, scope, reply)
+            await self._answer_error_if_sure(error, scope, reply)
         finally:
             self.admission.release(scope)
             self._record(scope, reply.status, monotonic_s() - started, request_id)
@@ -96,6 +99,14 @@ class Application:
         if self.waiting_for is not None and scope["path"] not in ALWAYS_ANSWERED:
             raise Unavailable(f"starting: {self.waiting_for}; try again", retry_after_s=START_RETRY_AFTER_S)
         await self.routing(scope, receive, reply)
+
+    async def _answer_error_if_sure(self, error: Exception, scope: Scope, reply: Reply) -> None:
+        try:
+            await self._answer_error(error, scope, reply)
+        except Unavailable as unsure:  # A refusal rests on what was read, which no standby may have.
+            if unsure is error:
+                raise
+            await self._answer_error(unsure, scope, reply)
 
     async def _answer_error(self, error: Exception, scope: Scope, reply: Reply) -> None:
         if reply.status:  # The answer has begun; all that is left is to cut it.

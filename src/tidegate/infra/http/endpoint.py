@@ -47,6 +47,8 @@ class OperationEndpoint:
         scope["tidegate.operation"] = operation.name
         scope["tidegate.right"] = operation.right_needed
         headers = Headers(scope["headers"])
+        if operation.commits:
+            reply.is_committed_when_successful()
         if operation.limit:
             operation.limit(scope)
         caller = await self._admit(operation.credentials, headers, scope)

@@ -210,6 +210,8 @@ class Operation:
     success_message: str
     errors: tuple[type[Refusal], ...] = ()
     is_idempotent_by_key: bool = False
+    # A success is a commit, which has waited for the standby: its answer need not. For what is asked very often.
+    commits: bool = False
     path_parameters: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     # Where the reference shows it; the words stand once, at the head of the group.
     group: str = ""

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, time
 from decimal import Decimal, InvalidOperation, localcontext
-from typing import IO, Any, NamedTuple
-
-from lxml import etree
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from tidegate.core.money import ACCOUNT_OFFERS, Currency
+from tidegate.infra.lazy_module import LazyModule
 from tidegate.rail.bankfiles.model import FileRefused
 from tidegate.rail.bankfiles.xml_file import SAFE
+
+if TYPE_CHECKING:
+    from lxml import etree
+else:
+    etree = LazyModule("lxml.etree")  # 4 MB, for banks' files only
 
 FILE_BYTES_MAX = 1024 * 1024
 NAMESPACE = "http://www.ecb.int/vocabulary/2002-08-01/eurofxref"

@@ -7,15 +7,20 @@ import unicodedata
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-from lxml import etree
 
 from tidegate.bank_settings import BankAccount
 from tidegate.core.bank_number import is_bic, is_iban
 from tidegate.core.money import Currency, Money
+from tidegate.infra.lazy_module import LazyModule
 from tidegate.rail.bankfiles import xml_file
+
+if TYPE_CHECKING:
+    from lxml import etree
+else:
+    etree = LazyModule("lxml.etree")  # 4 MB, for banks' files only
 
 # Beyond these, banks refuse or replace characters.
 _ALLOWED = re.compile(r"[^A-Za-z0-9/\-?:().,'+ ]")

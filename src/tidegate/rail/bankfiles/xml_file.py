@@ -6,11 +6,15 @@ import re
 import threading
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
-from typing import IO, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from lxml import etree
-
+from tidegate.infra.lazy_module import LazyModule
 from tidegate.rail.bankfiles.model import TRANSACTIONS_PER_ENTRY_MAX, FileRefused
+
+if TYPE_CHECKING:
+    from lxml import etree
+else:
+    etree = LazyModule("lxml.etree")  # 4 MB, for banks' files only
 
 # A tree takes about ten times the bytes of its text.
 TREE_BYTES_MAX = 4 * 1024 * 1024

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-from yarl import URL
 
 from tidegate.core.clock import SystemClock
 from tidegate.infra import message_signature
@@ -17,6 +16,9 @@ from tidegate.rail.interface import RailBusy, RailRefused, RailTimeout
 from tidegate.rail.pawapay import wire
 from tidegate.rail.pawapay.wire import FailureReasonView, PawapayUnreadable, T
 from tidegate.rail_settings import PawapaySettings
+
+if TYPE_CHECKING:
+    from yarl import URL
 
 # The configuration of an account with many countries is long.
 BODY_BYTES_MAX = 2 * 1024 * 1024
