@@ -12,6 +12,7 @@ from typing import Any
 
 import asyncpg
 import pytest
+from structlog.testing import capture_logs
 
 from receiver import OK, Exchange, Receiver, answer, hang, receiving
 from serving import metrics_of
@@ -233,8 +234,11 @@ async def test_what_landed_while_nothing_can_be_written_is_written_later(
     sender = Sender(own, Egress(world.webhook_deps.guard), world.webhook_deps.vault, world.clock, meter)
     try:
         async with running(sender):
-            await receiver.got(1)
-            await eventually(lambda: _has_stumbled(meter, times=3))
+            with capture_logs() as lines:
+                await receiver.got(1)
+                await eventually(lambda: _has_stumbled(meter, times=6))
+            # Once for each of what takes and what writes down.
+            assert [line["event"] for line in lines].count("webhooks wait for the database") in (1, 2)
             assert await statuses(world) == Counter(pending=20)
             await holding.rollback()
             await eventually(lambda: _is(world, delivered=20))

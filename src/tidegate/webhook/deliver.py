@@ -246,11 +246,16 @@ class Sender:
         return schedule.next_attempt_at(delivery.failures + 1, now=now, jitter=_chance(), retry_after=retry_after)
 
     async def _repeat(self, work: Callable[[], Awaitable[None]]) -> None:
+        is_waiting = False
         while True:
             try:
                 await work()
-            except Unavailable:
+                is_waiting = False
+            except Unavailable as error:
                 self._meter.count_failure(LOOP)
+                if not is_waiting:
+                    log.warning("webhooks wait for the database", error=str(error))
+                is_waiting = True
                 await asyncio.sleep(PAUSE_AWAY_S)
             except Exception:
                 # One broken row must not stop the sender for all.
