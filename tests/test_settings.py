@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pytest
@@ -216,6 +217,11 @@ def test_live_mode_starts_with_pawapay_and_its_usual_settings() -> None:
     assert pawapay is not None
     assert (pawapay.base_url, pawapay.signing_key) == ("https://api.pawapay.io", None)
     assert "eyJ" not in repr(from_environment(PAWAPAY))
+
+
+def test_all_settings_reach_the_processes_that_the_service_starts() -> None:
+    settings = from_environment({**PAYSTACK, **PAWAPAY, **SIGNING, "TIDEGATE_RAILS": "paystack pawapay"})
+    assert pickle.loads(pickle.dumps(settings)) == settings
 
 
 def test_a_signing_key_may_have_its_line_breaks_written() -> None:

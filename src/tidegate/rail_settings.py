@@ -70,8 +70,9 @@ class PaystackSettings:
 class PawapaySettings:
     token: str = field(repr=False)
     base_url: str = PAWAPAY_URL
-    # Signs our requests, where the account at pawaPay takes only signed ones.
-    signing_key: ec.EllipticCurvePrivateKey | None = field(default=None, repr=False)
+    # Signs our requests, where the account at pawaPay takes only signed ones. In PEM: an object of OpenSSL could not be
+    # given to another process.
+    signing_key: str | None = field(default=None, repr=False)
     # As pawaPay's dashboard names the key.
     signing_key_id: str = ""
 
@@ -94,7 +95,7 @@ class PawapaySettings:
         return cls(token=token, base_url=base_url, signing_key=key, signing_key_id=key_id)
 
 
-def _ec_key(read: SettingsReader, name: str) -> ec.EllipticCurvePrivateKey | None:
+def _ec_key(read: SettingsReader, name: str) -> str | None:
     """In PEM; its line breaks may be written as `\\n`."""
     text = read.text(name).replace("\\n", "\n")
     if not text:
@@ -104,7 +105,7 @@ def _ec_key(read: SettingsReader, name: str) -> ec.EllipticCurvePrivateKey | Non
     except (ValueError, TypeError, UnsupportedAlgorithm):
         key = None
     if isinstance(key, ec.EllipticCurvePrivateKey) and isinstance(key.curve, ec.SECP256R1):
-        return key
+        return text
     read.problems.append(f"{name} must be an EC P-256 private key in PEM, without a password.")
     return None
 

@@ -12,6 +12,7 @@ from unittest.mock import AsyncMock
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from rail.pawapay_world import TOKEN, PawapayWorld, pawapay_world
 from tidegate.core.clock import SystemClock
@@ -372,6 +373,7 @@ async def test_a_wrong_token_is_no_failure_of_the_payer_and_seen_by_the_doctor(w
 
 async def test_signed_requests_are_taken_where_only_those_are(db: Database) -> None:
     key = ec.generate_private_key(ec.SECP256R1())
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
     account = EmulatedPawapayAccount(TOKEN, signed_requests_only=True, merchant_keys={"KEY:1": key.public_key()})
     async with pawapay_world(db, account) as world:
         findings = await world.rail.check(now=now())
@@ -380,10 +382,10 @@ async def test_signed_requests_are_taken_where_only_those_are(db: Database) -> N
         ]
         with pytest.raises(RailRefused, match="HTTP_SIGNATURE_ERROR"):
             await world.rail.start(world.order(), now=now())
-        async with world.another_rail(signing_key=key, signing_key_id="KEY:1") as rail:
+        async with world.another_rail(signing_key=pem, signing_key_id="KEY:1") as rail:
             assert all(finding.is_well for finding in await rail.check(now=now()))
             assert isinstance(await rail.start(world.order(), now=now()), Waiting)
-        async with world.another_rail(signing_key=key, signing_key_id="KEY:2") as rail:
+        async with world.another_rail(signing_key=pem, signing_key_id="KEY:2") as rail:
             with pytest.raises(RailRefused, match="not known"):
                 await rail.start(world.order(), now=now())
 

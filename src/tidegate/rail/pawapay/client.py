@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from tidegate.core.clock import SystemClock
 from tidegate.infra import message_signature
@@ -18,6 +20,7 @@ from tidegate.rail.pawapay.wire import FailureReasonView, PawapayUnreadable, T
 from tidegate.rail_settings import PawapaySettings
 
 if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
     from yarl import URL
 
 # The configuration of an account with many countries is long.
@@ -39,7 +42,10 @@ class PawapayClient:
     def __init__(self, settings: PawapaySettings, breaker: Breaker) -> None:
         self._settings = settings
         headers = {"Authorization": f"Bearer {settings.token}"}
-        sign = self._signed if settings.signing_key is not None else None
+        sign = None
+        if settings.signing_key is not None:
+            key = load_pem_private_key(settings.signing_key.encode(), password=None)
+            sign = partial(self._signed, cast("EllipticCurvePrivateKey", key))
         self._http = ApiClient(settings.base_url, headers, sign=sign, body_bytes_max=BODY_BYTES_MAX)
         self._breaker = breaker
 
@@ -55,12 +61,11 @@ class PawapayClient:
     async def post(self, path: str, body: Mapping[str, Any], kind: type[T]) -> T:
         return self._read(await self._call("POST", path, body=body), kind)
 
-    def _signed(self, method: str, url: URL, body: bytes) -> Mapping[str, str]:
-        assert self._settings.signing_key is not None
+    def _signed(self, key: EllipticCurvePrivateKey, method: str, url: URL, body: bytes) -> Mapping[str, str]:
         authority = (url.host or "") if url.is_default_port() else f"{url.host}:{url.port}"
         message = HttpMessage(method, authority, url.raw_path, {"content-type": CONTENT_TYPE}, body)
         now = SystemClock().now()
-        return message_signature.sign(message, self._settings.signing_key, self._settings.signing_key_id, now=now)
+        return message_signature.sign(message, key, self._settings.signing_key_id, now=now)
 
     async def _call(self, method: str, path: str, **more: Any) -> bytes:
         """The body of an answer that pawaPay gave to the question."""
