@@ -28,8 +28,10 @@ help:  ## show this list
 run: $(VENV)/.run  ## install what is needed, then start the sandbox (PORT=9000 changes the port)
 	@PORT=$(PORT) $(BIN)/tidegate dev
 
-# The check runs beside the first tests. What it finds is shown at once, and fails the run at its end.
-test: $(VENV)/.dev $(VENV)/.browser $(VENV)/.published  ## install what is needed, then run every check and every test
+# The browser, packages of npm and those of Python are fetched side by side. The check runs beside the first tests: what it finds
+# is shown at once, and fails the run at its end.
+test:  ## install what is needed, then run every check and every test
+	@$(MAKE) --no-print-directory -j3 $(VENV)/.dev $(VENV)/.browser $(VENV)/.published
 	@{ found=$$($(MAKE) --no-print-directory check 2>&1) || { echo "$$found"; exit 1; }; } & check=$$!; \
 	TIDEGATE_POSTGRES_BIN=$(POSTGRES_BIN) $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder $(ARGS); \
 	tests=$$?; wait $$check || { echo "make check has failed; what it found is above"; exit 1; }; exit $$tests
@@ -118,12 +120,14 @@ $(VENV)/.run: requirements/run.txt pyproject.toml | $(BIN)/python
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(VENV)/.dev: requirements/dev.txt $(VENV)/.run
-	@echo "Installing what the tests need (once) ..."
-	@$(PIP) install --require-hashes -r requirements/dev.txt
-	@touch $@
+# Has all of the file above, so that one run of pip does for both.
+$(VENV)/.dev: requirements/dev.txt requirements/run.txt pyproject.toml | $(BIN)/python
+	@echo "Installing Tidegate and what its tests need (once) ..."
+	@$(PIP) install --no-compile --require-hashes -r requirements/dev.txt
+	@$(PIP) install --no-deps --no-build-isolation -e .
+	@touch $(VENV)/.run $@
 
-$(VENV)/.browser: tests/browser_install.py | $(VENV)/.dev
+$(VENV)/.browser: tests/browser_install.py | $(BIN)/python
 	@$(BIN)/python $<
 	@touch $@
 
@@ -132,7 +136,7 @@ $(VENV)/patroni: | $(BIN)/python
 	@/usr/bin/python3 -m venv $@ && $@/bin/pip install -q --disable-pip-version-check 'patroni[etcd3,psycopg3]>=4.1,<5' 'psycopg[binary]' || (rm -rf $@; exit 1)
 
 # Its test is skipped where npm or the network is missing.
-$(VENV)/.published: Makefile | $(VENV)/.dev
+$(VENV)/.published: Makefile | $(BIN)/python
 	@npm install --prefix $(VENV)/published --no-audit --no-fund --ignore-scripts --loglevel=error --fetch-retries=1 --fetch-timeout=20000 \
 		pawapay-sdk@1.0.3 http-message-signatures@1.0.6 fincra-node-sdk@0.2.4 typescript@5 @types/node@20 \
 		@redocly/cli@2.77.0 @stoplight/spectral-cli@6.16.3 >/dev/null \

@@ -21,8 +21,10 @@ import hypothesis
 import pytest
 import structlog
 from local_cluster.nodes import HOW_TO_GET, Nodes, find_bin
+from playwright.async_api import Browser
 
 import event_schema
+from browser import chromium
 from build import Checkout, Shop, make_shop, order
 from conformance.table import PassedTests
 from console.people import SignedInStaff, StaffPeople
@@ -43,6 +45,7 @@ from tidegate.infra.embedded.os_account import DATA_LINK, SHARED_STATE
 from tidegate.ledger import chain
 from tidegate.ledger.model import PLATFORM_BUSINESS_ID
 from tidegate.member.permission import Role
+from tidegate.retention.commands import Sweep
 from tidegate.runtime import Runtime
 from tidegate.sandbox import clock as sandbox_clock
 from tidegate.settings import Settings
@@ -201,6 +204,22 @@ def cluster(nodes: Nodes | None) -> Nodes:
     return nodes
 
 
+@pytest.fixture(scope="session")
+async def shared_browser() -> AsyncIterator[Browser]:
+    """One for all tests of a process: each start takes a second of a core."""
+    async with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture
+async def browser(shared_browser: Browser) -> AsyncIterator[Browser]:
+    """Windows that the test has left open are closed, with their cookies."""
+    before = {*shared_browser.contexts}
+    yield shared_browser
+    for context in {*shared_browser.contexts} - before:
+        await context.close()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _sandboxes_of_root_end(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """What root's sandboxes below pytest's closed folder keep elsewhere goes with them."""
@@ -350,13 +369,15 @@ async def runtime(database_url: str, base_url: str) -> AsyncIterator[Runtime]:
 
 @pytest.fixture
 def tick(runtime: Runtime, db: Database) -> Callable[[], Awaitable[None]]:
-    """One round of every loop of the worker, again while there is something to do."""
+    """One round of every loop of the worker, again while there is something to do. Not the sweeps of what is too old:
+    tests of those call them, and others have nothing that old."""
+    loops = [loop for loop in worker.SANDBOX_LOOPS if not isinstance(loop.round, Sweep)]
 
     async def run_rounds() -> None:
         assert isinstance(runtime.clock, ShiftedClock)
         await sandbox_clock.catch_up(runtime.db, runtime.clock)
         for _ in range(10):
-            tallies = [await loop.round(runtime.deps, runtime.clock) for loop in worker.SANDBOX_LOOPS]
+            tallies = [await loop.round(runtime.deps, runtime.clock) for loop in loops]
             if not any(tally.done for tally in tallies):
                 return
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from playwright.async_api import Route
+from playwright.async_api import Browser, Route
 
-from browser import chromium
 from clients import node
 from conftest import MakeCheckout
 
@@ -23,7 +22,7 @@ PROGRAM = """async (payCode) => {
 }"""
 
 
-async def test_a_page_reads_a_payment(new_checkout: MakeCheckout, base_url: str) -> None:
+async def test_a_page_reads_a_payment(browser: Browser, new_checkout: MakeCheckout, base_url: str) -> None:
     checkout = await new_checkout(amount=2500)
 
     async def answer(route: Route) -> None:
@@ -35,9 +34,8 @@ async def test_a_page_reads_a_payment(new_checkout: MakeCheckout, base_url: str)
         else:
             await route.continue_()
 
-    async with chromium() as browser:
-        page = await browser.new_page()
-        await page.route("**/*", answer)
-        await page.goto(f"{base_url}/page")
-        # With another header, a page of another origin would first ask whether it may be sent.
-        assert await page.evaluate(PROGRAM, checkout.pay_code) == [2500, "NotFound", True, ["accept"]]
+    page = await browser.new_page()
+    await page.route("**/*", answer)
+    await page.goto(f"{base_url}/page")
+    # With another header, a page of another origin would first ask whether it may be sent.
+    assert await page.evaluate(PROGRAM, checkout.pay_code) == [2500, "NotFound", True, ["accept"]]

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -25,6 +25,7 @@ from inflow import Inflows, credit
 from ledger.booking import new_business
 from serving import serving
 from tidegate.core.clock import SystemClock
+from tidegate.core.errors import Unavailable
 from tidegate.core.ids import Mode
 from tidegate.deployment import commands as deployment
 from tidegate.doctor.cluster import examine_cluster
@@ -74,7 +75,7 @@ async def faulty() -> AsyncIterator[FaultyCluster]:
     if not os.environ.get("TIDEGATE_TEST_CLUSTER"):
         pytest.skip(f"make test-cluster runs it, on three nodes with Citus. {HOW_TO_GET}")
     home = Path(tempfile.mkdtemp(prefix="tidegate-faults-"))
-    nodes = Nodes(home, find_bin(), shards=2, durable=False)
+    nodes = Nodes(home, find_bin(), shards=2)
     try:
         nodes.start()
         url = await nodes.make_database("tidegate")
@@ -105,6 +106,19 @@ async def commits_wait(faulty: FaultyCluster, number: int) -> AsyncIterator[None
         finally:
             await admin.execute("ALTER SYSTEM RESET ALL")
             await admin.execute("SELECT pg_reload_conf()")
+
+
+async def open_shop(faulty: FaultyCluster) -> Shop:
+    """Once no session has a connection that a node has lost."""
+    opened: list[Shop] = []
+
+    async def is_open() -> bool:
+        with suppress(Unavailable):
+            opened.append(await faulty.shop())
+        return bool(opened)
+
+    await until(is_open)
+    return opened[0]
 
 
 async def notification_of_another_node(faulty: FaultyCluster, account_number: str, home: int) -> dict[str, Any]:
@@ -172,8 +186,22 @@ async def test_the_doctor_names_a_node_that_is_down(faulty: FaultyCluster) -> No
     assert str(port_of(2)) in found["cluster nodes"].what
 
 
+async def test_the_first_statement_after_a_node_was_away_may_be_tried_again(faulty: FaultyCluster) -> None:
+    """Citus has kept its connection to the node, and calls its loss an internal error."""
+    db = Database(faulty.url, connections_max=1)
+    await db.open()
+    await new_business(db)  # On every node.
+    faulty.nodes.kill_node(1)
+    faulty.nodes.start_node(1)
+    with pytest.raises(Unavailable) as refused:
+        await new_business(db)
+    assert isinstance(refused.value.__cause__, asyncpg.InternalServerError)
+    await new_business(db)
+    await db.close()
+
+
 async def test_what_was_acknowledged_outlives_the_coordinator(faulty: FaultyCluster) -> None:
-    shop = await faulty.shop()
+    shop = await open_shop(faulty)
     made: list[str] = []
     is_dead = asyncio.Event()
 

@@ -15,7 +15,7 @@ from playwright.async_api import Browser, Page
 
 from bank.world import BankWorld
 from bank_file_maker import camt_file, entry
-from browser import chromium, open_context
+from browser import open_context
 from build import Checkout, Shop
 from checkout.paying import WITHOUT_MONEY, card
 from conftest import MakeCheckout
@@ -60,12 +60,6 @@ UNFOLDED = ("/stuck", "/disputes", "/suspense", "/audit", "/merchants/{business}
 OF_APPROVER = ("/approvals", "/held/{proposed}", "/merchants/{business}")
 
 pytestmark = pytest.mark.usefixtures("unlimited")
-
-
-@pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
-    async with chromium() as opened:
-        yield opened
 
 
 async def visit(browser: Browser, staff: SignedInStaff) -> Page:
@@ -442,18 +436,19 @@ async def test_a_comparison_is_as_wide_as_its_screen(
 
 
 @pytest.mark.usefixtures("two_disputes")
-async def test_long_words_push_nothing_off_the_page(operator: SignedInStaff, inflows: Inflows, admin: Any) -> None:
+async def test_long_words_push_nothing_off_the_page(
+    browser: Browser, operator: SignedInStaff, inflows: Inflows, admin: Any
+) -> None:
     long = "x" * 200
     await inflows.notified(credit(await inflows.number(), payeeName=DIFFERENT))
     await admin.execute("UPDATE collection SET note = $1", long)
     await admin.execute("UPDATE business SET name = $1 WHERE id = $2", "N" * 100, inflows.shop.business_id)
     await operator.send(f"/merchants/{inflows.shop.business_id}/cards", at=f"/merchants/{inflows.shop.business_id}",
                         what="pause", reason=long)  # fmt: skip
-    async with chromium() as browser:
-        page = await visit(browser, operator)
-        for below in ("/audit", "/held?status=returned", "/merchants", "/disputes"):
-            await page.goto(operator.path(below))
-            for width in (390, 1024, 1280):
-                await page.set_viewport_size({"width": width, "height": 900})
-                wide = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
-                assert await page.evaluate(wide) <= 0, (below, width)
+    page = await visit(browser, operator)
+    for below in ("/audit", "/held?status=returned", "/merchants", "/disputes"):
+        await page.goto(operator.path(below))
+        for width in (390, 1024, 1280):
+            await page.set_viewport_size({"width": width, "height": 900})
+            wide = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            assert await page.evaluate(wide) <= 0, (below, width)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 from playwright.async_api import Browser, Error, Page, expect
 
-from browser import chromium, open_context
+from browser import open_context
 from browser_axe import OF_LOOKS, WCAG, violations_in
 from build import Shop
 from checkout.paying import card
@@ -59,12 +59,6 @@ GATES = (
 SIDEWAYS = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 pytestmark = pytest.mark.usefixtures("unlimited")
-
-
-@pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
-    async with chromium() as opened:
-        yield opened
 
 
 async def visit(browser: Browser, person: SignedInPerson, base_url: str, **options: Any) -> Page:

@@ -44,8 +44,6 @@ WITH_QUERY = (
 MORE = {
     # Before a period of the past is read, its end is closed: bookings on their way are waited for.
     "/wallets/{currency}?from={day}": 4,
-    # Of a person and not of a business: sessions, recovery codes and passkeys, each read by what also changes them.
-    "/dashboard/security": 4,
 }
 OF_PERSON = ("/dashboard", "/dashboard/security")
 

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
+from playwright.async_api import Browser
 
-from browser import chromium
 from build import Shop
 from conftest import MakeCheckout
 from dashboard.people import People, SignedInPerson
@@ -54,14 +54,14 @@ async def long_words(people: People, shop: Shop, inflows: Inflows, new_checkout:
 
 
 async def test_no_amount_is_cut_off_beside_long_words(
-    people: People, shop: Shop, new_checkout: MakeCheckout, long_words: SignedInPerson, inflows: Inflows
+    browser: Browser, new_checkout: MakeCheckout, long_words: SignedInPerson, inflows: Inflows
 ) -> None:
     owner = long_words
     references = [f"{LONG}-{number:018}" for number in range(3)]
     email = "oluwaseun.adebayo-ogunlesi.nwachukwu@department-of-sales.example.com"
     customer = {"name": owner.member.name, "email": email}
     for reference, paid in zip(references, ("9876543.21", "7654321.09", "8765432.00"), strict=True):
-        checkout = await new_checkout(shop, reference=reference, amount=8_765_432, customer=customer)
+        checkout = await new_checkout(inflows.shop, reference=reference, amount=8_765_432, customer=customer)
         await checkout.transfer(await checkout.account(), paid)
         at = f"/payments/{checkout.pay_code}"
         sent = await owner.send(f"{at}/refund", at=at, what="part", amount="1234567.13", reason="Too much")
@@ -70,27 +70,26 @@ async def test_no_amount_is_cut_off_beside_long_words(
     await checkout.tick()
     await checkout.let_pass("5s")
     assert await inflows.deliver() > 0
-    async with chromium() as browser:
-        page = await visit(browser, owner, people.base_url)
-        wide: dict[tuple[str, int], int] = {}
-        for below in PAGES:
-            await page.goto(owner.path(below))
-            for width in (1280, 1440, 390):
-                await page.set_viewport_size({"width": width, "height": 900})
-                if folder := os.environ.get("TIDEGATE_SHOTS"):
-                    name = re.sub(r"\W+", "-", below.strip("/")) or "home"
-                    for theme in ("light", "dark"):
-                        await page.emulate_media(color_scheme=theme)
-                        await page.screenshot(path=Path(folder) / f"wide-{name}-{theme}-{width}.png", full_page=True)
-                if (pixels := await page.evaluate(TOO_WIDE)) > 0:
-                    wide[below, width] = pixels
-            # The last width is a phone's. The name of the business leaves room for the menu.
-            menu = await page.locator(".top summary").bounding_box()
-            assert menu is not None
-            assert menu["height"] <= 44
-        assert wide == {}
-        await page.goto(owner.path("/webhooks/replay"))
-        assert await page.evaluate(WIDER_THAN_ITS_PLACE) == []
-        await page.goto(owner.path("/refunds"))
-        shown = await page.inner_text("main table")
-        assert [reference for reference in references if reference not in shown] == []
+    page = await visit(browser, owner, str(owner.client.base_url))
+    wide: dict[tuple[str, int], int] = {}
+    for below in PAGES:
+        await page.goto(owner.path(below))
+        for width in (1280, 1440, 390):
+            await page.set_viewport_size({"width": width, "height": 900})
+            if folder := os.environ.get("TIDEGATE_SHOTS"):
+                name = re.sub(r"\W+", "-", below.strip("/")) or "home"
+                for theme in ("light", "dark"):
+                    await page.emulate_media(color_scheme=theme)
+                    await page.screenshot(path=Path(folder) / f"wide-{name}-{theme}-{width}.png", full_page=True)
+            if (pixels := await page.evaluate(TOO_WIDE)) > 0:
+                wide[below, width] = pixels
+        # The last width is a phone's. The name of the business leaves room for the menu.
+        menu = await page.locator(".top summary").bounding_box()
+        assert menu is not None
+        assert menu["height"] <= 44
+    assert wide == {}
+    await page.goto(owner.path("/webhooks/replay"))
+    assert await page.evaluate(WIDER_THAN_ITS_PLACE) == []
+    await page.goto(owner.path("/refunds"))
+    shown = await page.inner_text("main table")
+    assert [reference for reference in references if reference not in shown] == []

@@ -23,7 +23,7 @@ from playwright.async_api import Browser, Page, Route, expect
 from pygments.lexers import get_lexer_by_name
 from pygments.token import Error
 
-from browser import DESK, PHONE, chromium
+from browser import DESK, PHONE
 from browser_axe import assert_accessible
 from process import free_port, stop, tidegate, wait_until_ready
 from receiver import answer, receiving
@@ -292,12 +292,6 @@ def output_of(command: str, folder: Path, variables: dict[str, str]) -> str:
         timeout=WITHIN_S,
     )  # fmt: skip
     return done.stdout if done.returncode == 0 else done.stdout + done.stderr
-
-
-@pytest.fixture(scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    async with chromium() as opened:
-        yield opened
 
 
 async def test_pages_of_a_shop_open_the_checkout(sandbox: Path, browser: Browser) -> None:

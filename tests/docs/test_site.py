@@ -15,8 +15,8 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 import httpx
 import pytest
+from playwright.async_api import Browser
 
-from browser import chromium
 from tidegate.app import EVENTS, document_of, operations_of
 from tidegate.core.errors import Refusal
 from tidegate.core.method import Method, MethodNames
@@ -411,14 +411,13 @@ def test_files_for_machines_link_to_files(tmp_path: Path) -> None:
     assert f"{BASE_URL}/docs" not in (tmp_path / "llms.txt").read_text()
 
 
-async def test_files_opened_without_a_server_are_searched(tmp_path: Path) -> None:
+async def test_files_opened_without_a_server_are_searched(browser: Browser, tmp_path: Path) -> None:
     export.write(tmp_path, SITE)
-    async with chromium() as browser:
-        page = await browser.new_page()
-        await page.goto((tmp_path / "guides" / "refund.html").as_uri())
-        await page.get_by_role("searchbox").fill("DUPLICATE_REFERENCE")
-        await page.locator(".results a").first.click()
-        assert page.url == f"{(tmp_path / 'reference' / 'errors.html').as_uri()}#duplicate-reference"
+    page = await browser.new_page()
+    await page.goto((tmp_path / "guides" / "refund.html").as_uri())
+    await page.get_by_role("searchbox").fill("DUPLICATE_REFERENCE")
+    await page.locator(".results a").first.click()
+    assert page.url == f"{(tmp_path / 'reference' / 'errors.html').as_uri()}#duplicate-reference"
 
 
 async def test_the_first_page_is_markdown_like_the_others() -> None:

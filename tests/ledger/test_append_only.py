@@ -55,7 +55,7 @@ BY_HAND = [
     "UPDATE wallet SET balance_minor = 0 WHERE business_id = $1",
     "UPDATE wallet SET booked_until = now() WHERE business_id = $1",
     "SELECT FROM wallet WHERE business_id = $1 FOR UPDATE",
-    "SELECT lock_wallets($1, '{NGN}', now())",
+    "SELECT lock_wallets(ARRAY[$1], '{NGN}', now())",
 ]
 
 

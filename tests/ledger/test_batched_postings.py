@@ -75,3 +75,37 @@ async def test_a_debit_relies_on_no_credit_that_comes_after_it(db: Database, adm
     assert await admin.fetchval("SELECT count(*) FROM journal") == 1
     await post_together(db, business_id, paid(10_151), refund(1_001))
     assert await admin.fetchval("SELECT count(*) FROM journal") == 3
+
+
+async def post_for(db: Database, *of_each: tuple[str, Journal]) -> list[int | None]:
+    async with db.connection() as tx:
+        ids: list[int | None] = await tx.fetchval(
+            "SELECT post_journals_of_several($1, $2::posting[], $3)",
+            [business_id for business_id, _ in of_each],
+            [tuple(journal.columns()) for _, journal in of_each],
+            [NOW] * len(of_each),
+        )
+    return ids
+
+
+@pytest.mark.one_server("a call is for one business on a cluster")
+async def test_each_business_of_a_group_has_balances_and_numbers_of_its_own(db: Database, admin: Any) -> None:
+    ahead, other = sorted([await new_business(db), await new_business(db)])
+    await post(db, ahead, paid(1_151))
+    year_3000 = "journal_number('3000-01-01'::timestamptz)"
+    await admin.execute(f"UPDATE wallet SET last_journal = {year_3000} WHERE business_id = $1", ahead)
+    first, second, third = await post_for(db, (ahead, paid(1_151)), (ahead, paid(2_151)), (other, paid(3_151)))
+    assert await admin.fetchval(f"SELECT {year_3000}") < first < second  # type: ignore[operator]
+    assert third < first, "a clock that was ahead stays the affair of one business"  # type: ignore[operator]
+    async with db.connection() as tx:
+        balances = {one: [wallet.balance for wallet in await store.list_wallets(tx, one)] for one in (ahead, other)}
+    assert balances == {ahead: [ngn(4_000)], other: [ngn(3_000)]}
+
+
+@pytest.mark.one_server("a call is for one business on a cluster")
+async def test_a_wallet_without_the_money_keeps_all_of_its_group_from_being_posted(db: Database, admin: Any) -> None:
+    poor, other = sorted([await new_business(db), await new_business(db)])
+    with pytest.raises(asyncpg.CheckViolationError, match="wallet_is_never_below_zero"):
+        await post_for(db, (poor, refund(100)), (other, paid(3_151)))
+    assert await admin.fetchval("SELECT count(*) FROM journal") == 0
+    assert await admin.fetchval("SELECT count(*) FROM wallet") == 0

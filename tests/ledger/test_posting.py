@@ -81,7 +81,7 @@ async def unguarded(make_database: Callable[[str], Awaitable[str]]) -> AsyncIter
     """A ledger without the unique key of causes."""
     url = await make_database("tidegate_test_unguarded")
     owner = await connect(url)
-    function = await owner.fetchval("SELECT pg_get_functiondef('post_journals'::regproc)")
+    function = await owner.fetchval("SELECT pg_get_functiondef('post_journals_of_several'::regproc)")
     assert function.count(ON_CONFLICT) == 1
     await owner.execute(function.replace(ON_CONFLICT, ""))
     await owner.execute("ALTER TABLE journal DROP CONSTRAINT journal_one_per_cause")
@@ -138,6 +138,9 @@ async def test_without_the_balance_rule_rivals_overdraw(make_database: Callable[
     url = await make_database("tidegate_test_overdraft")
     owner = await connect(url)
     await owner.execute("ALTER TABLE wallet DROP CONSTRAINT wallet_is_never_below_zero")
+    await owner.execute(
+        "CREATE OR REPLACE FUNCTION refuse_wallet(p_rule text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN END $$"
+    )
     database = Database(url)
     await database.open()
     business_id = await new_business(database)

@@ -152,6 +152,27 @@ async def test_one_bad_change_does_not_keep_the_others_out(
     assert await apply(db, one.shop.business_id, stale, second) == ["stale", "written"]
 
 
+@pytest.mark.one_server("a call is for one business on a cluster")
+async def test_of_several_businesses_each_writes_what_is_its_own(
+    new_checkout: MakeCheckout, db: Database, admin: Any
+) -> None:
+    one, two = await new_checkout(), await new_checkout()
+    first, second = await settlement(one, admin), await settlement(two, admin)
+
+    async def apply_to(*business_ids: str) -> Any:
+        async with db.connection() as tx:
+            return await tx.fetchval(
+                "SELECT apply_payment_changes_of_several($1, $2, $3)",
+                list(business_ids), json.dumps([first, second]), [datetime.fromisoformat(NOW)] * 2,
+            )  # fmt: skip
+
+    before = await rows(admin)
+    assert await apply_to(two.shop.business_id, one.shop.business_id) == ["stale", "stale"]
+    assert await rows(admin) == before
+    assert await apply_to(one.shop.business_id, one.shop.business_id) == ["written", "stale"]
+    assert await apply_to(one.shop.business_id, two.shop.business_id) == ["duplicate", "written"]
+
+
 JOURNAL = {
     "kind": "return_done", "cause": "by hand", "accounts": ["returns", "rail"], "currencies": ["NGN", "NGN"],
     "amounts_minor": [-100, 100], "event_at": NOW,

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, Error, Page
 
-from browser import Visit, chromium
+from browser import Visit
 from conftest import MakeCheckout
 from pages.background import working
 from pages.stage import LinkedCheckout, NewPage, NewPayment, Stage
@@ -45,12 +45,6 @@ def slow_payouts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-async def browser() -> AsyncIterator[Browser]:
-    async with chromium() as opened:
-        yield opened
-
-
-@pytest.fixture(scope="session")
 async def pages_url(database_url: str) -> AsyncIterator[str]:
     """Payers are limited by address, and a browser cannot choose its own: this server believes what it is told."""
     async with serving(Settings(database_url=database_url, trusted_proxies=1)) as (url, _):
@@ -58,8 +52,8 @@ async def pages_url(database_url: str) -> AsyncIterator[str]:
 
 
 @pytest.fixture(scope="session")
-def windows(browser: Browser, pages_url: str) -> Windows:
-    return Windows(browser, pages_url)
+def windows(shared_browser: Browser, pages_url: str) -> Windows:
+    return Windows(shared_browser, pages_url)
 
 
 @pytest.fixture

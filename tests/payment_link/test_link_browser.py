@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from browser import chromium, open_context
+from browser import open_context
 from build import Shop
 from dashboard.people import SignedInPerson
 from dashboard.test_browser import VIEWS, look_at
 
 pytestmark = pytest.mark.usefixtures("unlimited")
-
-
-@pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
-    async with chromium() as opened:
-        yield opened
 
 
 async def made(shop: Shop, **changes: Any) -> dict[str, Any]:

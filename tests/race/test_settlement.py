@@ -132,12 +132,12 @@ async def test_expiry_and_settlement_at_once_give_one_ending(
     assert ((await checkout.record())["status"], settled, returned) == ending
 
 
-VERSION = "AND version = v_change.version"
+VERSION = "AND payment.version = given.version"
 
 
 @asynccontextmanager
 async def without(admin: Any, guard: str) -> AsyncIterator[None]:
-    whole = await admin.fetchval("SELECT pg_get_functiondef('apply_payment_changes'::regproc)")
+    whole = await admin.fetchval("SELECT pg_get_functiondef('write_payment_changes'::regproc)")
     assert guard in whole
     await admin.execute(whole.replace(guard, ""))
     try:

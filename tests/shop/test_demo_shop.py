@@ -20,7 +20,7 @@ from examples.shop.cases import BY_NAME
 from examples.shop.shop import HOOK_PATH
 from playwright.async_api import Browser, FrameLocator, Page, expect
 
-from browser import DESK, PATIENCE, PHONE, chromium, open_context
+from browser import DESK, PATIENCE, PHONE, open_context
 from browser_axe import assert_accessible
 from process import free_port, status_of, stop, tidegate, wait_until_ready
 from tidegate_client import Tidegate
@@ -130,12 +130,6 @@ def test_a_shop_whose_port_is_taken_says_so_and_does_not_open(demo: Demo, tmp_pa
     assert shop.returncode == 1
     port = demo.shop_url.rpartition(":")[2]
     assert said == f"Port {port} cannot be used: Address already in use. SHOP_PORT chooses another.\n"
-
-
-@pytest.fixture(scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    async with chromium() as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from playwright.async_api import Browser, Locator, Page, expect
 from standardwebhooks import Webhook
 
 from bank.world import let_out
-from browser import chromium, open_context
+from browser import open_context
 from build import Shop, order
 from conftest import ENCRYPTION_KEY
 from live_database import live_database
@@ -123,7 +123,9 @@ class LiveRails:
 
 
 @pytest.fixture(scope="module")
-async def world(server_url: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[LiveRails]:
+async def world(
+    server_url: str, shared_browser: Browser, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[LiveRails]:
     files = BankFilesSettings(
         folder=tmp_path_factory.mktemp("bank"),
         accounts=tuple(
@@ -140,7 +142,6 @@ async def world(server_url: str, tmp_path_factory: pytest.TempPathFactory) -> As
         paystack_emulator.running(EmulatedAccount(KEY)) as paystack,
         pawapay_emulator.running(EmulatedPawapayAccount(TOKEN)) as pawapay,
         bank_emulator.running(BankService(files.folder, accounts)) as bank,
-        chromium() as browser,
         receiving() as receiver,
     ):
         with bind("127.0.0.1", 0) as listening:
@@ -166,7 +167,7 @@ async def world(server_url: str, tmp_path_factory: pytest.TempPathFactory) -> As
             ):
                 shop = await live_shop(runtime, client)
                 async with webhooks_to(receiver, runtime, shop) as secret:
-                    yield LiveRails(shop, runtime, paystack, pawapay, bank, files, browser, receiver, secret)
+                    yield LiveRails(shop, runtime, paystack, pawapay, bank, files, shared_browser, receiver, secret)
 
 
 @asynccontextmanager

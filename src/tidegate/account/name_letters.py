@@ -84,6 +84,8 @@ _OPTIONAL_MARKS = (
 
 def fold(text: str) -> str:
     """Lower case without accents; letters that a scheme transliterates stay as they are."""
+    if text.isascii():
+        return text.lower()  # Most names: the way below costs many times as much.
     composed = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return unicodedata.normalize("NFC", "".join(map(_without_accents, composed)))
 
@@ -99,8 +101,10 @@ def _is_optional_mark(character: str) -> bool:
 
 
 def spellings(folded: str) -> tuple[str, ...]:
-    """One per scheme, in their order. A word of mixed alphabets stays as it is: it may hold a look-alike letter."""
-    if len({_alphabet(letter) for letter in folded}) > 1:
+    """One per scheme, in their order. A word of mixed alphabets stays as it is: it may hold a look-alike letter. One of
+    plain letters does too: no scheme changes them.
+    """
+    if folded.isascii() or len({_alphabet(letter) for letter in folded}) > 1:
         return (folded,) * len(SCHEMES)
     return tuple(scheme.spell(folded) for scheme in SCHEMES)
 

@@ -52,8 +52,7 @@ class SecurityPages:
     ) -> Html:
         member, now = session.member, self.sign_in.clock.now()
         async with self.sign_in.db.connection() as tx:
-            sessions = await session_store.list_of(tx, member, now=now)
-            codes_left = await store.count_recovery_codes(tx, member.id)
+            sessions, codes_left = await session_store.list_of(tx, member, now=now)
         known, is_fresh = await self.passkeys.of(member), self.is_fresh(session)
         passkey = self.passkeys.creation_options(member, scope_of(session), known) if is_fresh else ""
         return self.sign_in_pages.page(

@@ -100,6 +100,7 @@ async def distribute(tx: Tx) -> list[str]:
     """Brings what is not distributed yet to the nodes, in the transaction; says what it did. Nothing without Citus."""
     if not await is_cluster(tx):
         return []
+    await store.plan_for_values(tx)
     pending = await list_missing(tx)
     functions = [one for one in await store.list_functions(tx) if _is_pending(one)]
     if not pending and not functions:

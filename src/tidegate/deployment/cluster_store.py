@@ -142,6 +142,16 @@ async def list_functions(tx: Tx) -> list[Function]:
     return [Function(*row.values()) for row in rows]
 
 
+async def plan_for_values(tx: Tx) -> None:
+    """Citus sees by the values which node has the rows; a plan for any values has none."""
+    found = await tx.fetch("""
+        SELECT oid::regprocedure::text AS signature FROM pg_proc
+         WHERE pronamespace = 'public'::regnamespace AND 'plan_cache_mode=force_generic_plan' = ANY (proconfig)
+    """)
+    for function in found:
+        await tx.execute(f"ALTER FUNCTION {function['signature']} RESET plan_cache_mode")
+
+
 async def copy_function(tx: Tx, signature: str) -> None:
     """To every node; a call runs where it is made."""
     await tx.execute("SELECT create_distributed_function($1::text::regprocedure)", signature)

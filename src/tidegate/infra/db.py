@@ -241,7 +241,7 @@ class _Loan:
         is_sound = error is None or (isinstance(error, Exception) and not isinstance(error, _BROKEN))
         is_doubtful = self._connection in _doubtful
         self._pool.give_back(self._connection, is_sound=is_sound and not is_doubtful)
-        if isinstance(error, AWAY) or is_doubtful:
+        if isinstance(error, AWAY) or is_doubtful or _is_of_a_lost_node(error):
             raise _unavailable() from error
 
 
@@ -298,6 +298,11 @@ def naming(refusals: Mapping[str, type[Exception]]) -> Iterator[None]:
             if name in refusals:
                 raise refusals[name] from None
         raise
+
+
+def _is_of_a_lost_node(error: BaseException | None) -> bool:
+    """Citus keeps its connection to a node that was away; a statement finds it dead, and the next one has another."""
+    return isinstance(error, asyncpg.InternalServerError) and "connection marked as essential" in str(error)
 
 
 def _unavailable() -> Unavailable:

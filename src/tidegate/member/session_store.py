@@ -125,17 +125,21 @@ async def find_pending_secret(tx: Tx, token_hash: bytes) -> str | None:
     return found
 
 
-async def list_of(tx: Tx, member: Member, *, now: datetime) -> list[MemberSession]:
-    rows = await tx.fetch(
+async def list_of(tx: Tx, member: Member, *, now: datetime) -> tuple[list[MemberSession], int]:
+    """Open sessions, the newest first; and how many recovery codes are left, in the same round trip."""
+    row = await tx.fetchrow(
         """
-        SELECT * FROM member_session
-         WHERE person_id = $1 AND seen_at > $2::timestamptz - interval '30 minutes'
-           AND created_at > $2::timestamptz - interval '12 hours'
-         ORDER BY seen_at DESC LIMIT 50
+        SELECT ARRAY(
+                   SELECT session FROM member_session AS session
+                    WHERE person_id = $1 AND seen_at > $2::timestamptz - interval '30 minutes'
+                      AND created_at > $2::timestamptz - interval '12 hours'
+                    ORDER BY seen_at DESC LIMIT 50) AS sessions,
+               (SELECT count(*) FROM recovery_code WHERE person_id = $1 AND used_at IS NULL) AS codes_left
         """,
         member.id, now,
     )  # fmt: skip
-    return [session_of(row, member) for row in rows]
+    assert row is not None
+    return [session_of(session, member) for session in row["sessions"]], row["codes_left"]
 
 
 async def delete(tx: Tx, token_hash: bytes) -> None:

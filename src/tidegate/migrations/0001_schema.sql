@@ -927,14 +927,13 @@ CREATE TABLE entry (
     amount_minor        bigint  NOT NULL,
     balance_after_minor bigint,
     CONSTRAINT entry_pk PRIMARY KEY (business_id, journal_id, line),
-    CONSTRAINT entry_journal_fk FOREIGN KEY (business_id, journal_id) REFERENCES journal (business_id, id),
     -- Also the way to a wallet's statement, newest first.
     CONSTRAINT entry_one_line_per_account UNIQUE (business_id, account, currency, journal_id),
     CONSTRAINT entry_moves_something CHECK (amount_minor <> 0),
     CONSTRAINT entry_lines_count_from_one CHECK (line >= 1),
     CONSTRAINT entry_keeps_the_balance_of_wallets CHECK ((account = 'wallet') = (balance_after_minor IS NOT NULL))
 );
-COMMENT ON TABLE entry IS 'A line of a journal: so much, in or out of one account.';
+COMMENT ON TABLE entry IS 'A line of a journal: so much, in or out of one account. Written with its journal by post_journals_of_several alone.';
 
 CREATE TABLE journal_to_link (
     business_id text   NOT NULL,
@@ -984,66 +983,145 @@ CREATE TYPE posting AS (
 );
 COMMENT ON TYPE posting IS 'A journal on its way into the ledger: an account, a currency and an amount for each line.';
 
+CREATE TYPE wallet_states AS (
+    keys           text[],
+    business_ids   text[],
+    currencies     text[],
+    balances_minor bigint[],
+    locked_minor   bigint[],
+    booked_until   timestamptz[],
+    last_journals  bigint[]
+);
+COMMENT ON TYPE wallet_states IS 'Wallets that are locked, in the order of business and currency; a key is both with a space.';
+
 -- The only way into journal, entry and wallet, which the service itself may only read. So no trigger is needed to hold
 -- that journals balance and stay as they are.
-CREATE FUNCTION post_journals(p_business_id text, p_postings posting[], p_now timestamptz)
-RETURNS bigint[] LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+CREATE FUNCTION post_journals_of_several(p_business_ids text[], p_postings posting[], p_nows timestamptz[])
+RETURNS bigint[] LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET plan_cache_mode = force_generic_plan
+    SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off AS $$
 DECLARE
-    v_posting    posting;
-    v_currencies text[] := '{}';
-    v_locked     record;
-    v_at         timestamptz;
-    v_last       bigint;
-    v_balance    bigint;
-    v_balances   bigint[];
-    v_id         bigint;
-    v_ids        bigint[] := '{}';
+    v_posting         posting;
+    v_business_id     text;
+    v_moved           text[];
+    v_owners          text[] := '{}';
+    v_currencies      text[] := '{}';
+    v_wallets         wallet_states;
+    v_wallet          integer;
+    v_booked_at       timestamptz;
+    v_last            bigint;
+    v_id              bigint;
+    v_ids             bigint[] := '{}';
+    v_new_owners      text[] := '{}';
+    v_new_ids         bigint[] := '{}';
+    v_line_owners     text[] := '{}';
+    v_line_journals   bigint[] := '{}';
+    v_lines           integer[] := '{}';
+    v_line_accounts   text[] := '{}';
+    v_line_currencies text[] := '{}';
+    v_line_amounts    bigint[] := '{}';
+    v_line_balances   bigint[] := '{}';
 BEGIN
-    FOREACH v_posting IN ARRAY p_postings LOOP
-        v_currencies := v_currencies || wallets_of(v_posting);
+    FOR v_at IN 1 .. cardinality(p_postings) LOOP
+        v_moved := wallets_of(p_postings[v_at]);
+        v_currencies := v_currencies || v_moved;
+        v_owners := v_owners || array_fill(p_business_ids[v_at], ARRAY[cardinality(v_moved)]);
     END LOOP;
-    v_locked := lock_wallets(p_business_id, v_currencies, p_now);
-    v_at := v_locked.booked_at;
-    v_last := v_locked.last_journal;
+    v_wallets := lock_wallets(v_owners, v_currencies, p_nows[1]);
 
-    FOREACH v_posting IN ARRAY p_postings LOOP
+    FOR v_at IN 1 .. cardinality(p_postings) LOOP
+        v_posting := p_postings[v_at];
+        IF v_at = 1 OR p_business_ids[v_at] <> v_business_id THEN
+            v_business_id := p_business_ids[v_at];
+            v_booked_at := p_nows[v_at];
+            v_last := 0;
+            v_wallet := array_position(v_wallets.business_ids, v_business_id);
+            WHILE v_wallets.business_ids[v_wallet] = v_business_id LOOP
+                v_booked_at := greatest(v_booked_at, v_wallets.booked_until[v_wallet]);
+                v_last := greatest(v_last, v_wallets.last_journals[v_wallet]);
+                v_wallet := v_wallet + 1;
+            END LOOP;
+        END IF;
         v_last := greatest(v_last + 1, journal_number(clock_timestamp()));
         LOOP
             INSERT INTO journal (business_id, id, kind, cause, event_at, created_at)
-            VALUES (p_business_id, v_last, v_posting.kind, v_posting.cause, v_posting.event_at, v_at)
+            VALUES (v_business_id, v_last, v_posting.kind, v_posting.cause, v_posting.event_at, v_booked_at)
                 ON CONFLICT DO NOTHING RETURNING id INTO v_id;
             EXIT WHEN v_id IS NOT NULL OR EXISTS (
                 SELECT FROM journal
-                 WHERE business_id = p_business_id AND kind = v_posting.kind AND cause = v_posting.cause);
+                 WHERE business_id = v_business_id AND kind = v_posting.kind AND cause = v_posting.cause);
             -- In the same microsecond, another wallet of the business.
             v_last := v_last + 1;
         END LOOP;
         v_ids := v_ids || v_id;
         CONTINUE WHEN v_id IS NULL;
-        INSERT INTO journal_to_link (business_id, journal_id) VALUES (p_business_id, v_id);
-        v_balances := array_fill(NULL::bigint, ARRAY[cardinality(v_posting.accounts)]);
+        v_new_owners := v_new_owners || v_business_id;
+        v_new_ids := v_new_ids || v_id;
         FOR line IN 1 .. cardinality(v_posting.accounts) LOOP
+            v_lines := v_lines || line;
+            v_line_balances := v_line_balances || NULL::bigint;
+            CONTINUE WHEN v_posting.accounts[line] NOT IN ('wallet', 'refunds', 'disputes');
+            v_wallet := array_position(v_wallets.keys, v_business_id || ' ' || v_posting.currencies[line]);
+            v_wallets.booked_until[v_wallet] := v_booked_at;
+            v_wallets.last_journals[v_wallet] := v_id;
             IF v_posting.accounts[line] = 'wallet' THEN
-                UPDATE wallet SET balance_minor = balance_minor + v_posting.amounts_minor[line],
-                                  booked_until = v_at, last_journal = v_id, updated_at = v_at
-                 WHERE business_id = p_business_id AND currency = v_posting.currencies[line]
-                RETURNING balance_minor INTO v_balance;
-                v_balances[line] := v_balance;
-            ELSIF v_posting.accounts[line] IN ('refunds', 'disputes') THEN
-                UPDATE wallet SET locked_minor = locked_minor + v_posting.amounts_minor[line],
-                                  booked_until = v_at, last_journal = v_id, updated_at = v_at
-                 WHERE business_id = p_business_id AND currency = v_posting.currencies[line];
+                v_wallets.balances_minor[v_wallet] := v_wallets.balances_minor[v_wallet] + v_posting.amounts_minor[line];
+                v_line_balances[cardinality(v_line_balances)] := v_wallets.balances_minor[v_wallet];
+            ELSE
+                v_wallets.locked_minor[v_wallet] := v_wallets.locked_minor[v_wallet] + v_posting.amounts_minor[line];
+            END IF;
+            -- A journal relies on no money that comes after it.
+            IF v_wallets.balances_minor[v_wallet] < 0 THEN
+                PERFORM refuse_wallet('wallet_is_never_below_zero');
+            ELSIF v_wallets.locked_minor[v_wallet] < 0 THEN
+                PERFORM refuse_wallet('wallet_locks_no_less_than_nothing');
             END IF;
         END LOOP;
-        INSERT INTO entry (business_id, journal_id, account, currency, amount_minor, balance_after_minor, line)
-        SELECT p_business_id, v_id, given.*
-          FROM unnest(v_posting.accounts, v_posting.currencies, v_posting.amounts_minor, v_balances)
-               WITH ORDINALITY AS given;
+        v_line_owners := v_line_owners || array_fill(v_business_id, ARRAY[cardinality(v_posting.accounts)]);
+        v_line_journals := v_line_journals || array_fill(v_id, ARRAY[cardinality(v_posting.accounts)]);
+        v_line_accounts := v_line_accounts || v_posting.accounts;
+        v_line_currencies := v_line_currencies || v_posting.currencies;
+        v_line_amounts := v_line_amounts || v_posting.amounts_minor;
     END LOOP;
+    IF v_new_ids = '{}' THEN
+        RETURN v_ids;
+    END IF;
+
+    INSERT INTO journal_to_link (business_id, journal_id) SELECT * FROM unnest(v_new_owners, v_new_ids);
+    IF v_wallets.keys <> '{}' THEN
+        UPDATE wallet
+           SET balance_minor = moved.balance_minor, locked_minor = moved.locked_minor, booked_until = moved.booked_until,
+               last_journal = moved.last_journal, updated_at = moved.booked_until
+          FROM unnest(v_wallets.business_ids, v_wallets.currencies, v_wallets.balances_minor, v_wallets.locked_minor,
+                      v_wallets.booked_until, v_wallets.last_journals)
+               AS moved (business_id, currency, balance_minor, locked_minor, booked_until, last_journal)
+         WHERE wallet.business_id = ANY (v_wallets.business_ids) AND wallet.business_id = moved.business_id
+           AND wallet.currency = moved.currency AND wallet.last_journal < moved.last_journal;
+    END IF;
+    INSERT INTO entry (business_id, journal_id, line, account, currency, amount_minor, balance_after_minor)
+    SELECT * FROM unnest(v_line_owners, v_line_journals, v_lines, v_line_accounts, v_line_currencies, v_line_amounts,
+                         v_line_balances);
     RETURN v_ids;
 END
 $$;
-COMMENT ON FUNCTION post_journals IS 'Posts journals of one business in the order given, and moves its wallets. Returns their numbers in the same order: NULL for one whose cause was posted before, of which nothing is done.';
+COMMENT ON FUNCTION post_journals_of_several IS 'Posts journals in the order given, those of a business together, and moves its wallets; p_business_ids and p_nows have one for each. Returns their numbers in the same order: NULL for one whose cause was posted before, of which nothing is done.';
+
+CREATE FUNCTION post_journals(p_business_id text, p_postings posting[], p_now timestamptz)
+RETURNS bigint[] LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN post_journals_of_several(array_fill(p_business_id, ARRAY[cardinality(p_postings)]), p_postings,
+                                    array_fill(p_now, ARRAY[cardinality(p_postings)]));
+END
+$$;
+COMMENT ON FUNCTION post_journals IS 'post_journals_of_several for one business.';
+
+CREATE FUNCTION refuse_wallet(p_rule text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'the wallet does not have as much'
+        USING ERRCODE = 'check_violation', CONSTRAINT = p_rule, TABLE = 'wallet',
+              DETAIL = format('It violates the constraint "%s".', p_rule);
+END
+$$;
+COMMENT ON FUNCTION refuse_wallet IS 'Raises as a CHECK of the wallet does.';
 
 CREATE FUNCTION wallets_of(p_posting posting) RETURNS text[] LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
@@ -1079,33 +1157,55 @@ COMMENT ON FUNCTION wallets_of IS 'The currencies of the wallets that a journal 
 
 -- Wallets are locked before the journals get their numbers and their time: both then rise in the order in which the
 -- balances changed, and a period whose statement was read stays as it was.
-CREATE FUNCTION lock_wallets(
-    p_business_id text, p_currencies text[], p_now timestamptz, OUT booked_at timestamptz, OUT last_journal bigint
-) LANGUAGE plpgsql AS $$
+CREATE FUNCTION lock_wallets(p_business_ids text[], p_currencies text[], p_now timestamptz) RETURNS wallet_states
+    LANGUAGE plpgsql AS $$
 DECLARE
-    v_currency     text;
-    v_booked_until timestamptz;
-    v_last_journal bigint;
+    v_wallet  record;
+    v_wallets wallet_states;
 BEGIN
-    booked_at := p_now;
-    last_journal := 0;
-    IF cardinality(p_currencies) > 1 THEN
-        p_currencies := ARRAY(SELECT DISTINCT currency FROM unnest(p_currencies) AS currency ORDER BY 1);
-    END IF;
-    FOREACH v_currency IN ARRAY p_currencies LOOP
+    LOOP
+        v_wallets := ROW('{}', '{}', '{}', '{}', '{}', '{}', '{}');
+        EXIT WHEN p_currencies = '{}';
+        FOR v_wallet IN
+            SELECT wallet.business_id, wallet.currency, balance_minor, locked_minor, booked_until, last_journal
+              FROM (SELECT DISTINCT business_id, currency
+                      FROM unnest(p_business_ids, p_currencies) AS given (business_id, currency)) AS wanted
+              JOIN wallet ON wallet.business_id = wanted.business_id AND wallet.currency = wanted.currency
+             WHERE wallet.business_id = ANY (p_business_ids)
+             ORDER BY wallet.business_id, wallet.currency FOR NO KEY UPDATE OF wallet
         LOOP
-            SELECT wallet.booked_until, wallet.last_journal INTO v_booked_until, v_last_journal FROM wallet
-             WHERE business_id = p_business_id AND currency = v_currency FOR NO KEY UPDATE;
-            EXIT WHEN FOUND;
-            INSERT INTO wallet (business_id, currency, created_at, updated_at)
-            VALUES (p_business_id, v_currency, p_now, p_now) ON CONFLICT ON CONSTRAINT wallet_pk DO NOTHING;
+            v_wallets.keys := v_wallets.keys || (v_wallet.business_id || ' ' || v_wallet.currency);
+            v_wallets.business_ids := v_wallets.business_ids || v_wallet.business_id;
+            v_wallets.currencies := v_wallets.currencies || v_wallet.currency;
+            v_wallets.balances_minor := v_wallets.balances_minor || v_wallet.balance_minor;
+            v_wallets.locked_minor := v_wallets.locked_minor || v_wallet.locked_minor;
+            v_wallets.booked_until := v_wallets.booked_until || v_wallet.booked_until;
+            v_wallets.last_journals := v_wallets.last_journals || v_wallet.last_journal;
         END LOOP;
-        booked_at := greatest(booked_at, v_booked_until);
-        last_journal := greatest(last_journal, v_last_journal);
+        EXIT WHEN NOT make_wallets(p_business_ids, p_currencies, v_wallets.keys, p_now);
     END LOOP;
+    RETURN v_wallets;
 END
 $$;
-COMMENT ON FUNCTION lock_wallets IS 'Locks wallets in the order of their currencies, and makes those that do not exist. Returns the time of the next journal, and the number of their newest one.';
+COMMENT ON FUNCTION lock_wallets IS 'Locks wallets in the order of business and currency, and makes those that do not exist.';
+
+CREATE FUNCTION make_wallets(p_business_ids text[], p_currencies text[], p_known text[], p_now timestamptz)
+RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    v_business_id text;
+    v_are_new     boolean := false;
+BEGIN
+    FOR v_at IN 1 .. cardinality(p_business_ids) LOOP
+        v_business_id := p_business_ids[v_at];
+        CONTINUE WHEN v_business_id || ' ' || p_currencies[v_at] = ANY (p_known);
+        INSERT INTO wallet (business_id, currency, created_at, updated_at)
+        VALUES (v_business_id, p_currencies[v_at], p_now, p_now) ON CONFLICT ON CONSTRAINT wallet_pk DO NOTHING;
+        v_are_new := true;
+    END LOOP;
+    RETURN v_are_new;
+END
+$$;
+COMMENT ON FUNCTION make_wallets IS 'Makes wallets that are not known; whether there were any.';
 
 CREATE FUNCTION post_journal(
     p_business_id text, p_kind text, p_cause text,
@@ -1813,7 +1913,8 @@ CREATE TABLE receipt (
     notification_id text,
     created_at     timestamptz NOT NULL,
     CONSTRAINT receipt_pk PRIMARY KEY (business_id, id),
-    CONSTRAINT receipt_one_per_transaction UNIQUE (business_id, rail, transaction_id),
+    -- The bank names a transaction, not a business: it is found by the head of this key, too.
+    CONSTRAINT receipt_one_per_transaction UNIQUE (rail, transaction_id, business_id),
     CONSTRAINT receipt_payment_fk FOREIGN KEY (business_id, payment_id) REFERENCES payment (business_id, id),
     CONSTRAINT receipt_is_of_money CHECK (amount_minor > 0),
     CONSTRAINT receipt_keeps_the_transfer_of_suspense CHECK (notified IS NULL OR outcome IN ('suspense', 'decided'))
@@ -1824,8 +1925,6 @@ COMMENT ON COLUMN receipt.notified IS 'Of a transfer that is or was in suspense:
 COMMENT ON COLUMN receipt.notification_id IS 'Of money in suspense: the rail''s notification that brought it.';
 CREATE INDEX receipt_of_payment ON receipt (business_id, payment_id);
 CREATE INDEX receipt_in_suspense ON receipt (created_at) WHERE outcome = 'suspense';
--- The bank names a transaction, not a business.
-CREATE INDEX receipt_by_transaction ON receipt (rail, transaction_id);
 -- Of transfers alone: a card's money names no sender.
 CREATE INDEX receipt_by_payer_name ON receipt ((lower(payer ->> 'name') COLLATE "C"))
     WHERE payment_id IS NOT NULL AND payer ->> 'name' IS NOT NULL;
@@ -3133,129 +3232,174 @@ CREATE TYPE payment_change AS (
 );
 COMMENT ON TYPE payment_change IS 'A payment, its attempt, and what came with them: a notification (ref), money received, money going back, a journal, an event. Bytes are base64. arrived_at: the account that the rail named, empty for none, where it is not the attempt''s own.';
 
-CREATE FUNCTION apply_payment_changes(p_business_id text, p_changes json, p_now timestamptz) RETURNS text[]
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+-- Rows are written together: most of what one costs alone is the start of its statement. They are locked in the order given:
+-- joins are loops, and indexes are the only way to a row. `= ANY (…)` besides a join: by it a cluster sees that one node
+-- has all of them.
+CREATE FUNCTION write_payment_changes(p_business_ids text[], p_changes payment_change[], p_nows timestamptz[])
+RETURNS text[] LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_hashjoin = off SET enable_mergejoin = off
+    SET enable_seqscan = off AS $$
 DECLARE
-    v_change       payment_change;
-    v_takes_number boolean;
-    v_rail         text;
-    v_reference    text;
-    v_outcomes     text[] := '{}';
-    v_postings     posting[] := '{}';
+    v_known         text[];
+    v_written       integer[];
+    v_business_ids  text[] := p_business_ids;
+    v_changes       payment_change[] := p_changes;
+    v_change        payment_change;
+    v_business_id   text;
+    v_rail          text;
+    v_reference     text;
+    v_with_attempt  integer := 0;
+    v_count         integer;
+    v_posted_for    text[] := '{}';
+    v_postings      posting[] := '{}';
+    v_posted_at     timestamptz[] := '{}';
 BEGIN
-    FOR v_change IN SELECT * FROM json_populate_recordset(NULL::payment_change, p_changes) LOOP
-        IF v_change.ref_id IS NOT NULL THEN
-            IF EXISTS (SELECT FROM notification WHERE rail = v_change.ref_rail AND id = v_change.ref_id) THEN
-                v_outcomes := v_outcomes || 'duplicate'::text;
-                CONTINUE;
-            END IF;
-        END IF;
-        -- A rail reports one success both in its answer and in a notification; that is not an error.
-        IF EXISTS (SELECT FROM receipt WHERE business_id = p_business_id AND rail = v_change.rail
-                      AND transaction_id = v_change.transaction_id) THEN
-            v_outcomes := v_outcomes || 'already_received'::text;
-            CONTINUE;
-        END IF;
-        -- Who comes at the same moment waits here, and finds another version.
+    SELECT coalesce(array_agg(rail || '/' || id), '{}') INTO v_known FROM notification
+     WHERE rail = ANY (ARRAY(SELECT ref_rail FROM unnest(p_changes))) AND id = ANY (ARRAY(SELECT ref_id FROM unnest(p_changes)));
+    -- Who comes at the same moment waits here, and finds another version. A rail reports one success both in its answer
+    -- and in a notification; that is not an error.
+    WITH written AS (
         UPDATE payment
-           SET status = v_change.status, variance = v_change.variance, received_minor = v_change.received_minor,
-               held_minor = v_change.held_minor, returned_minor = v_change.returned_minor,
-               fee_minor = v_change.fee_minor, vat_minor = v_change.vat_minor,
-               settled_minor = v_change.settled_minor, method = v_change.method, paid_at = v_change.paid_at,
-               ending = v_change.ending, expected_minor = v_change.expected_minor, fee_rule_id = v_change.fee_rule_id,
-               version = version + 1, updated_at = v_change.now
-         WHERE business_id = p_business_id AND id = v_change.payment_id AND version = v_change.version
-           AND (v_change.lease IS NULL OR EXISTS (
+           SET status = given.status, variance = given.variance, received_minor = given.received_minor,
+               held_minor = given.held_minor, returned_minor = given.returned_minor, fee_minor = given.fee_minor,
+               vat_minor = given.vat_minor, settled_minor = given.settled_minor, method = given.method,
+               paid_at = given.paid_at, ending = given.ending, expected_minor = given.expected_minor,
+               fee_rule_id = given.fee_rule_id, version = payment.version + 1, updated_at = given.now
+          FROM unnest(p_business_ids, p_changes) WITH ORDINALITY AS given (business_id)
+         WHERE payment.business_id = ANY (p_business_ids) AND payment.business_id = given.business_id
+           AND payment.id = given.payment_id AND payment.version = given.version
+           AND (given.ref_id IS NULL OR given.ref_rail || '/' || given.ref_id <> ALL (v_known))
+           AND NOT EXISTS (
+                SELECT FROM receipt
+                 WHERE receipt.business_id = payment.business_id AND receipt.rail = given.rail
+                   AND receipt.transaction_id = given.transaction_id)
+           AND (given.lease IS NULL OR EXISTS (
                 SELECT FROM leased_work AS held
-                 WHERE held.business_id = p_business_id AND held.kind = v_change.lease_kind
-                   AND held.id = v_change.lease_id AND held.lease_token = v_change.lease));
-        IF NOT FOUND THEN
-            v_outcomes := v_outcomes || 'stale'::text;
-            CONTINUE;
-        END IF;
+                 WHERE held.business_id = payment.business_id AND held.kind = given.lease_kind
+                   AND held.id = given.lease_id AND held.lease_token = given.lease))
+        RETURNING given.ordinality)
+    SELECT coalesce(array_agg(ordinality ORDER BY ordinality), '{}') INTO v_written FROM written;
+    IF cardinality(v_written) < cardinality(p_changes) THEN
+        v_business_ids := ARRAY(SELECT p_business_ids[at] FROM unnest(v_written) AS at ORDER BY at);
+        v_changes := ARRAY(SELECT p_changes[at] FROM unnest(v_written) AS at ORDER BY at);
+    END IF;
 
-        IF v_change.status IN ('success', 'failed', 'expired') THEN
-            UPDATE receipt_mail SET payment_ended_at = v_change.now
-             WHERE business_id = p_business_id AND payment_id = v_change.payment_id AND payment_ended_at IS NULL;
-        END IF;
-        IF v_change.ref_id IS NOT NULL THEN
-            INSERT INTO notification (rail, id, state, body, received_at)
-            VALUES (v_change.ref_rail, v_change.ref_id, 'done', decode(v_change.ref_body, 'base64'), v_change.now);
-        END IF;
-        IF v_change.transaction_id IS NOT NULL THEN
-            INSERT INTO receipt (business_id, rail, transaction_id, payment_id, attempt_id, account_number, currency,
-                                 amount_minor, outcome, reason, payer, created_at)
-            VALUES (p_business_id, v_change.rail, v_change.transaction_id, v_change.payment_id, v_change.attempt_id,
-                    CASE WHEN v_change.arrived_at IS NULL THEN v_change.account_number
-                         ELSE nullif(v_change.arrived_at, '') END, v_change.currency, v_change.amount_minor, v_change.outcome, v_change.reason,
-                    v_change.payer, v_change.now);
-        END IF;
-        IF v_change.attempt_id IS NOT NULL THEN
-            v_takes_number := false;
-            IF v_change.account_number IS NOT NULL AND v_change.attempt_status IN ('starting', 'waiting', 'running') THEN
-                v_takes_number := NOT EXISTS (SELECT FROM attempt
-                                               WHERE business_id = p_business_id AND id = v_change.attempt_id
-                                                 AND account_number = v_change.account_number
-                                                 AND status IN ('starting', 'waiting', 'running'));
-            END IF;
-            UPDATE attempt
-               SET status = v_change.attempt_status, action = v_change.action, account_id = v_change.account_id,
-                   account_number = v_change.account_number, failure = v_change.failure,
-                   expires_at = v_change.expires_at, polls = v_change.polls, next_poll_at = v_change.next_poll_at,
-                   answers = v_change.answers, resends = v_change.resends, resend_from = v_change.resend_from,
-                   said_sent_at = v_change.said_sent_at, updated_at = v_change.now
-             WHERE business_id = p_business_id AND id = v_change.attempt_id AND payment_id = v_change.payment_id
-            RETURNING rail, reference INTO v_rail, v_reference;
-            IF NOT FOUND THEN
-                PERFORM refuse_stale_change();
-            END IF;
-            IF v_takes_number THEN
-                PERFORM take_account_number(p_business_id, 'attempt', v_rail, v_change.account_number, v_reference);
+    UPDATE receipt_mail SET payment_ended_at = given.now
+      FROM unnest(v_business_ids, v_changes) AS given (business_id)
+     WHERE receipt_mail.business_id = ANY (v_business_ids) AND receipt_mail.business_id = given.business_id
+       AND receipt_mail.payment_id = given.payment_id AND payment_ended_at IS NULL
+       AND given.status IN ('success', 'failed', 'expired');
+    INSERT INTO notification (rail, id, state, body, received_at)
+    SELECT ref_rail, ref_id, 'done', decode(ref_body, 'base64'), now FROM unnest(v_changes) WHERE ref_id IS NOT NULL;
+    INSERT INTO receipt (business_id, rail, transaction_id, payment_id, attempt_id, account_number, currency, amount_minor,
+                         outcome, reason, payer, created_at)
+    SELECT business_id, rail, transaction_id, payment_id, attempt_id,
+           CASE WHEN arrived_at IS NULL THEN account_number ELSE nullif(arrived_at, '') END, currency, amount_minor,
+           outcome, reason, payer, now
+      FROM unnest(v_business_ids, v_changes) AS given (business_id) WHERE transaction_id IS NOT NULL;
+    FOR v_at IN 1 .. cardinality(v_changes) LOOP
+        v_change := v_changes[v_at];
+        v_business_id := v_business_ids[v_at];
+        v_with_attempt := v_with_attempt + (v_change.attempt_id IS NOT NULL)::integer;
+        IF v_change.account_number IS NOT NULL AND v_change.attempt_status IN ('starting', 'waiting', 'running') THEN
+            SELECT rail, reference INTO v_rail, v_reference FROM attempt
+             WHERE business_id = v_business_id AND id = v_change.attempt_id AND payment_id = v_change.payment_id
+               AND (account_number IS DISTINCT FROM v_change.account_number
+                    OR status NOT IN ('starting', 'waiting', 'running'));
+            IF FOUND THEN
+                PERFORM take_account_number(v_business_id, 'attempt', v_rail, v_change.account_number, v_reference);
             END IF;
         END IF;
         IF v_change.back_reference IS NOT NULL THEN
             INSERT INTO money_return (business_id, reference, payment_id, rail, transaction_id, currency, amount_minor,
                                       reason, next_try_at, asked_at)
-            VALUES (p_business_id, v_change.back_reference, v_change.payment_id, v_change.back_rail,
+            VALUES (v_business_id, v_change.back_reference, v_change.payment_id, v_change.back_rail,
                     v_change.back_transaction_id, v_change.back_currency, v_change.back_minor, v_change.back_reason,
                     v_change.now, v_change.now);
         END IF;
-        IF v_change.event_id IS NOT NULL THEN
-            INSERT INTO event (business_id, id, type, cause, payload, created_at, reference, request_id)
-            VALUES (p_business_id, v_change.event_id, v_change.event_type, v_change.event_cause,
-                    decode(v_change.event_payload, 'base64'), v_change.now, v_change.event_reference,
-                    v_change.event_request_id);
-        END IF;
         IF v_change.kind IS NOT NULL THEN
+            v_posted_for := v_posted_for || v_business_id;
+            v_posted_at := v_posted_at || p_nows[v_written[v_at]];
             v_postings := v_postings || ROW(v_change.kind, v_change.cause, v_change.accounts, v_change.currencies,
                                             v_change.amounts_minor, v_change.event_at)::posting;
         END IF;
-        v_outcomes := v_outcomes || 'written'::text;
     END LOOP;
-    -- Wallets are locked last.
-    IF v_postings <> '{}' AND array_position(post_journals(p_business_id, v_postings, p_now), NULL) IS NOT NULL THEN
+    UPDATE attempt
+       SET status = given.attempt_status, action = given.action, account_id = given.account_id,
+           account_number = given.account_number, failure = given.failure, expires_at = given.expires_at,
+           polls = given.polls, next_poll_at = given.next_poll_at, answers = given.answers, resends = given.resends,
+           resend_from = given.resend_from, said_sent_at = given.said_sent_at, updated_at = given.now
+      FROM unnest(v_business_ids, v_changes) AS given (business_id)
+     WHERE attempt.business_id = ANY (v_business_ids) AND attempt.business_id = given.business_id
+       AND attempt.id = given.attempt_id AND attempt.payment_id = given.payment_id;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    IF v_count <> v_with_attempt THEN
         PERFORM refuse_stale_change();
     END IF;
-    RETURN v_outcomes;
+    INSERT INTO event (business_id, id, type, cause, payload, created_at, reference, request_id)
+    SELECT business_id, event_id, event_type, event_cause, decode(event_payload, 'base64'), now, event_reference,
+           event_request_id
+      FROM unnest(v_business_ids, v_changes) AS given (business_id) WHERE event_id IS NOT NULL;
+    -- Wallets are locked last.
+    IF v_postings <> '{}'
+       AND array_position(post_journals_of_several(v_posted_for, v_postings, v_posted_at), NULL) IS NOT NULL THEN
+        PERFORM refuse_stale_change();
+    END IF;
+    RETURN outcomes_of_payment_changes(p_business_ids, p_changes, v_written);
 END
 $$;
-COMMENT ON FUNCTION apply_payment_changes IS 'Writes changes of one business, which must come in order of payment. An outcome for each: written; stale, when the payment or the lease has changed; duplicate, when its notification was processed before; already_received, when its money was.';
+COMMENT ON FUNCTION write_payment_changes IS 'Writes changes, which must come in the order of business and payment; p_business_ids and p_nows have one for each. An outcome for each: written; stale, when the payment or the lease has changed; duplicate, when its notification was processed before; already_received, when its money was.';
 
--- What waits at the same moment shares a transaction on one PostgreSQL, also of several businesses: most of what a change
--- costs alone is its commit. Businesses come in order, so that two of them never wait for each other in a circle; and
--- not for long, so that one whose rows are locked does not hold up the others: each is then tried by itself.
-CREATE FUNCTION apply_payment_changes_of_several(p_business_ids text[], p_changes json[], p_nows timestamptz[])
-RETURNS text[] LANGUAGE plpgsql SET lock_timeout = '200ms' AS $$
+CREATE FUNCTION outcomes_of_payment_changes(p_business_ids text[], p_changes payment_change[], p_written integer[])
+RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
-    v_outcomes text[] := '{}';
+    v_outcomes    text[] := array_fill('written'::text, ARRAY[cardinality(p_changes)]);
+    v_change      payment_change;
+    v_business_id text;
 BEGIN
-    FOR v_at IN 1 .. cardinality(p_business_ids) LOOP
-        v_outcomes := v_outcomes || apply_payment_changes(p_business_ids[v_at], p_changes[v_at], p_nows[v_at]);
+    IF cardinality(p_written) = cardinality(p_changes) THEN
+        RETURN v_outcomes;
+    END IF;
+    FOR v_at IN 1 .. cardinality(p_changes) LOOP
+        CONTINUE WHEN v_at = ANY (p_written);
+        v_change := p_changes[v_at];
+        v_business_id := p_business_ids[v_at];
+        IF EXISTS (SELECT FROM notification WHERE rail = v_change.ref_rail AND id = v_change.ref_id) THEN
+            v_outcomes[v_at] := 'duplicate';
+        ELSIF EXISTS (SELECT FROM receipt WHERE business_id = v_business_id AND rail = v_change.rail
+                         AND transaction_id = v_change.transaction_id) THEN
+            v_outcomes[v_at] := 'already_received';
+        ELSE
+            v_outcomes[v_at] := 'stale';
+        END IF;
     END LOOP;
     RETURN v_outcomes;
 END
 $$;
-COMMENT ON FUNCTION apply_payment_changes_of_several IS 'apply_payment_changes for each business, which must come in order; the outcomes of all.';
+COMMENT ON FUNCTION outcomes_of_payment_changes IS 'What became of changes; p_written are the places of those that were written.';
+
+CREATE FUNCTION apply_payment_changes(p_business_id text, p_changes json, p_now timestamptz) RETURNS text[]
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    v_changes payment_change[] := ARRAY(SELECT given FROM json_populate_recordset(NULL::payment_change, p_changes) AS given);
+BEGIN
+    RETURN write_payment_changes(array_fill(p_business_id, ARRAY[cardinality(v_changes)]), v_changes,
+                                 array_fill(p_now, ARRAY[cardinality(v_changes)]));
+END
+$$;
+COMMENT ON FUNCTION apply_payment_changes IS 'write_payment_changes for one business: the changes must come in order of payment.';
+
+-- What waits at the same moment shares a transaction on one PostgreSQL, also of several businesses: most of what a change
+-- costs alone is its commit, and the start of its statements. It does not wait for long, so that a business whose rows are
+-- locked does not hold up the others: each is then tried by itself.
+CREATE FUNCTION apply_payment_changes_of_several(p_business_ids text[], p_changes json, p_nows timestamptz[])
+RETURNS text[] LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET lock_timeout = '200ms' AS $$
+BEGIN
+    RETURN write_payment_changes(
+        p_business_ids,
+        ARRAY(SELECT given FROM json_populate_recordset(NULL::payment_change, p_changes) AS given), p_nows);
+END
+$$;
+COMMENT ON FUNCTION apply_payment_changes_of_several IS 'write_payment_changes for several businesses.';
 
 
 CREATE FUNCTION write_event(p_business_id text, p_event json, p_now timestamptz) RETURNS void LANGUAGE plpgsql AS $$
@@ -3284,18 +3428,16 @@ END
 $$;
 COMMENT ON FUNCTION count_inflow IS 'Keeps collection_tally: one inflow more or less in this status.';
 
-CREATE FUNCTION record_inflow(p_business_id text, p_change json, p_now timestamptz) RETURNS text
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+CREATE FUNCTION insert_inflow(p_business_id text, p_change json, p_now timestamptz) RETURNS collection
+    LANGUAGE plpgsql AS $$
 DECLARE
-    v_given  collection := json_populate_record(NULL::collection, p_change -> 'inflow');
-    v_notification json := p_change -> 'notification';
-    v_id     bigint := new_collection_id(p_now);
-    v_new    collection;
+    v_given collection := json_populate_record(NULL::collection, p_change -> 'inflow');
+    v_new   collection;
 BEGIN
     -- Held in suspense: the bank has notified it before, in another currency.
     IF EXISTS (SELECT FROM receipt
                 WHERE business_id = p_business_id AND rail = v_given.rail AND transaction_id = v_given.transaction_id) THEN
-        RETURN 'already_received';
+        RETURN NULL;
     END IF;
     IF EXISTS (SELECT FROM virtual_account
                 WHERE business_id = p_business_id AND id = v_given.account_id
@@ -3305,8 +3447,8 @@ BEGIN
                                 valued_at, name_check, destination_minor, fee_minor, vat_minor, credited_minor,
                                 fee_rule_id, rate, rate_source, rate_quoted_at, spread_minor, return_reference,
                                 return_asked_at, created_at, updated_at, merchant_reference, note, held_for, held_until)
-        VALUES (p_business_id, v_id, v_given.reference, v_given.account_id, v_given.status, v_given.reason,
-                v_given.source_currency, v_given.source_minor, v_given.destination_currency, v_given.rail,
+        VALUES (p_business_id, new_collection_id(p_now), v_given.reference, v_given.account_id, v_given.status,
+                v_given.reason, v_given.source_currency, v_given.source_minor, v_given.destination_currency, v_given.rail,
                 v_given.transaction_id, v_given.payer, v_given.payee_name, v_given.scheme, v_given.remittance,
                 v_given.valued_at, v_given.name_check, v_given.destination_minor, v_given.fee_minor,
                 v_given.vat_minor, v_given.credited_minor, v_given.fee_rule_id, v_given.rate, v_given.rate_source,
@@ -3315,42 +3457,108 @@ BEGIN
             ON CONFLICT ON CONSTRAINT collection_one_per_transaction DO NOTHING
         RETURNING * INTO v_new;
     END IF;
-    IF v_new.id IS NULL THEN
-        IF NOT EXISTS (SELECT FROM collection WHERE business_id = p_business_id AND rail = v_given.rail
+    IF v_new.id IS NULL
+       AND NOT EXISTS (SELECT FROM collection WHERE business_id = p_business_id AND rail = v_given.rail
                           AND transaction_id = v_given.transaction_id) THEN
-            PERFORM refuse_stale_change();
-        END IF;
-        IF v_notification ->> 'id' IS NULL THEN
-            RETURN 'already_received';
-        END IF;
-        -- The same notification again, or the same money under another identifier.
-        RETURN CASE WHEN EXISTS (SELECT FROM notification WHERE rail = v_notification ->> 'rail' AND id = v_notification ->> 'id')
-            THEN 'duplicate' ELSE 'already_received' END;
+        PERFORM refuse_stale_change();
     END IF;
-    IF v_notification ->> 'id' IS NOT NULL THEN
-        -- Other money under an identifier that is known undoes everything.
-        INSERT INTO notification (rail, id, state, body, received_at)
-        VALUES (v_notification ->> 'rail', v_notification ->> 'id', 'done', decode(v_notification ->> 'body', 'base64'), p_now);
-    END IF;
-    PERFORM finish_inflow(v_new, p_change, p_now);
-    PERFORM count_inflow(v_new, v_new.status, 1);
-    RETURN 'written';
+    RETURN v_new;
 END
 $$;
-COMMENT ON FUNCTION record_inflow IS 'Writes an inflow with its notification, journal and event. written; duplicate, when the notification was processed before; already_received, when the money was. Raises when the account has changed.';
+COMMENT ON FUNCTION insert_inflow IS 'Writes the row of an inflow; NULL when its money is recorded. Raises when the account has changed.';
 
-CREATE FUNCTION record_inflows_of_several(p_business_ids text[], p_changes json[], p_nows timestamptz[])
-RETURNS text[] LANGUAGE plpgsql SET lock_timeout = '200ms' AS $$
+-- What belongs to the inflows is written together, as in write_payment_changes.
+CREATE FUNCTION write_inflows(p_business_ids text[], p_changes json[], p_nows timestamptz[])
+RETURNS text[] LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_hashjoin = off SET enable_mergejoin = off
+    SET enable_seqscan = off AS $$
 DECLARE
+    v_change   json;
+    v_ref      text;
+    v_refs     text[] := '{}';
+    v_new      collection;
+    v_inflows  collection[] := '{}';
+    v_written  integer[] := '{}';
+    v_postings posting[] := '{}';
     v_outcomes text[] := '{}';
 BEGIN
-    FOR v_at IN 1 .. cardinality(p_business_ids) LOOP
-        v_outcomes := v_outcomes || record_inflow(p_business_ids[v_at], p_changes[v_at], p_nows[v_at]);
+    FOR v_at IN 1 .. cardinality(p_changes) LOOP
+        v_change := p_changes[v_at];
+        v_ref := v_change -> 'notification' ->> 'id';
+        v_new := insert_inflow(p_business_ids[v_at], v_change, p_nows[v_at]);
+        IF v_new.id IS NULL THEN
+            -- The same notification again, or the same money under another identifier.
+            v_outcomes := v_outcomes || CASE WHEN v_ref = ANY (v_refs) OR EXISTS (
+                SELECT FROM notification WHERE rail = v_change -> 'notification' ->> 'rail' AND id = v_ref)
+                THEN 'duplicate' ELSE 'already_received' END;
+            CONTINUE;
+        END IF;
+        v_outcomes := v_outcomes || 'written'::text;
+        v_refs := v_refs || v_ref;
+        v_written := v_written || v_at;
+        v_inflows := v_inflows || v_new;
+        v_postings := v_postings || json_populate_record(NULL::posting, v_change -> 'journal');
+        PERFORM return_inflow(v_new, v_change, p_nows[v_at]);
     END LOOP;
+    IF v_written = '{}' THEN
+        RETURN v_outcomes;
+    END IF;
+
+    -- Other money under an identifier that is known undoes everything.
+    INSERT INTO notification (rail, id, state, body, received_at)
+    SELECT given ->> 'rail', given ->> 'id', 'done', decode(given ->> 'body', 'base64'), p_nows[at]
+      FROM unnest(v_written) AS at, LATERAL (SELECT p_changes[at] -> 'notification' AS given) AS notified
+     WHERE given ->> 'id' IS NOT NULL;
+    INSERT INTO event (business_id, id, type, cause, payload, created_at, reference, request_id)
+    SELECT p_business_ids[at], given ->> 'id', given ->> 'type', given ->> 'cause',
+           decode(given ->> 'payload', 'base64'), p_nows[at], given ->> 'reference', given ->> 'request_id'
+      FROM unnest(v_written) AS at, LATERAL (SELECT p_changes[at] -> 'event' AS given) AS told
+     WHERE given ->> 'id' IS NOT NULL;
+    -- The wallet is locked last, before the totals.
+    IF array_position(post_journals_of_several(ARRAY(SELECT p_business_ids[at] FROM unnest(v_written) AS at), v_postings,
+                                               ARRAY(SELECT p_nows[at] FROM unnest(v_written) AS at)), NULL) IS NOT NULL THEN
+        PERFORM refuse_stale_change();
+    END IF;
+    -- In the order of the key: no deadlocks.
+    INSERT INTO collection_tally AS tally (business_id, account_id, day, destination_currency, status, count)
+    SELECT business_id, account, day, destination_currency, status, count(*)
+      FROM unnest(v_inflows) AS new,
+           LATERAL (VALUES ('', '-infinity'::date), ('', (created_at AT TIME ZONE 'UTC')::date),
+                           (account_id, '-infinity'::date), (account_id, (created_at AT TIME ZONE 'UTC')::date))
+           AS place (account, day)
+     GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
+        ON CONFLICT ON CONSTRAINT collection_tally_pk DO UPDATE SET count = tally.count + excluded.count;
     RETURN v_outcomes;
 END
 $$;
-COMMENT ON FUNCTION record_inflows_of_several IS 'record_inflow for each, which must come in the order of their wallets. Raises for all of them.';
+COMMENT ON FUNCTION write_inflows IS 'Writes inflows with their notifications, journals and events, in the order of their wallets; p_business_ids and p_nows have one for each. An outcome for each: written; duplicate, when the notification was processed before; already_received, when the money was. Raises for all of them when an account has changed.';
+
+CREATE FUNCTION record_inflow(p_business_id text, p_change json, p_now timestamptz) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN (write_inflows(ARRAY[p_business_id], ARRAY[p_change], ARRAY[p_now]))[1];
+END
+$$;
+COMMENT ON FUNCTION record_inflow IS 'write_inflows for one.';
+
+CREATE FUNCTION record_inflows_of_several(p_business_ids text[], p_changes json[], p_nows timestamptz[])
+RETURNS text[] LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET lock_timeout = '200ms' AS $$
+BEGIN
+    RETURN write_inflows(p_business_ids, p_changes, p_nows);
+END
+$$;
+COMMENT ON FUNCTION record_inflows_of_several IS 'write_inflows for several businesses, with little patience for locks.';
+
+CREATE FUNCTION return_inflow(p_inflow collection, p_change json, p_now timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF p_change ->> 'return_reason' IS NOT NULL THEN
+        INSERT INTO money_return (business_id, reference, collection_id, rail, transaction_id, currency, amount_minor,
+                                  reason, next_try_at, asked_at)
+        VALUES (p_inflow.business_id, p_inflow.return_reference, p_inflow.id, p_inflow.rail, p_inflow.transaction_id,
+                p_inflow.source_currency, p_inflow.source_minor, p_change ->> 'return_reason', p_now, p_now);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION return_inflow IS 'Asks for the money of an inflow to go back, where a reason is given.';
 
 CREATE FUNCTION change_inflow(p_business_id text, p_change json, p_now timestamptz) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
@@ -3372,7 +3580,12 @@ BEGIN
            owed_minor = v_new.owed_minor, version = version + 1, updated_at = p_now
      WHERE business_id = p_business_id AND id = v_new.id
     RETURNING * INTO v_new;
-    PERFORM finish_inflow(v_new, p_change, p_now);
+    PERFORM return_inflow(v_new, p_change, p_now);
+    IF p_change ->> 'event' IS NOT NULL THEN
+        PERFORM write_event(p_business_id, p_change -> 'event', p_now);
+    END IF;
+    -- The wallet is locked last, before the totals.
+    PERFORM post_once(p_business_id, p_change -> 'journal', p_now);
     IF v_before <> v_new.status THEN
         PERFORM count_inflow(v_new, least(v_before, v_new.status), CASE WHEN v_before < v_new.status THEN -1 ELSE 1 END);
         PERFORM count_inflow(v_new, greatest(v_before, v_new.status), CASE WHEN v_before < v_new.status THEN 1 ELSE -1 END);
@@ -3380,23 +3593,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION change_inflow IS 'Writes what became of a recorded inflow, over the version that was read, with its journal and event. Raises when it has changed.';
-
-CREATE FUNCTION finish_inflow(p_inflow collection, p_change json, p_now timestamptz) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    IF p_change ->> 'return_reason' IS NOT NULL THEN
-        INSERT INTO money_return (business_id, reference, collection_id, rail, transaction_id, currency, amount_minor,
-                                  reason, next_try_at, asked_at)
-        VALUES (p_inflow.business_id, p_inflow.return_reference, p_inflow.id, p_inflow.rail, p_inflow.transaction_id,
-                p_inflow.source_currency, p_inflow.source_minor, p_change ->> 'return_reason', p_now, p_now);
-    END IF;
-    IF p_change ->> 'event' IS NOT NULL THEN
-        PERFORM write_event(p_inflow.business_id, p_change -> 'event', p_now);
-    END IF;
-    -- The wallet is locked last.
-    PERFORM post_once(p_inflow.business_id, p_change -> 'journal', p_now);
-END
-$$;
-COMMENT ON FUNCTION finish_inflow IS 'What is written with an inflow: money going back, an event, the journal.';
 
 CREATE FUNCTION post_once(p_business_id text, p_journal json, p_now timestamptz) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
@@ -4549,16 +4745,16 @@ COMMENT ON FUNCTION erase_answers IS 'Erases answers kept under an Idempotency-K
 
 -- Functions that run with the rights of the schema's owner are for the service alone.
 REVOKE EXECUTE ON FUNCTION
-    post_journals, lock_balance, close_wallet_period, apply_payment_changes,
-    record_inflow, change_inflow, record_unclaimed, lock_unclaimed, decide_unclaimed, confirm_return, start_refund, reset_sandbox,
+    post_journals_of_several, lock_balance, close_wallet_period, apply_payment_changes, apply_payment_changes_of_several,
+    record_inflow, record_inflows_of_several, change_inflow, record_unclaimed, lock_unclaimed, decide_unclaimed, confirm_return, start_refund, reset_sandbox,
     fan_out_events, claim_deliveries, finish_deliveries,
     remove_notifications, remove_webhook_attempts, remove_events, remove_idempotency_keys, remove_mails,
     remove_sandbox_notifications, remove_sandbox_attempts, remove_sandbox_payouts, remove_bank_files, note_removal,
     erase_payment, erase_inflow, erase_account, erase_payees, erase_notifications, erase_answers, erase_bank_payer,
     erase_bank_payee FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
-    post_journals, lock_balance, close_wallet_period, apply_payment_changes,
-    record_inflow, change_inflow, record_unclaimed, lock_unclaimed, decide_unclaimed, confirm_return, start_refund, reset_sandbox,
+    post_journals_of_several, lock_balance, close_wallet_period, apply_payment_changes, apply_payment_changes_of_several,
+    record_inflow, record_inflows_of_several, change_inflow, record_unclaimed, lock_unclaimed, decide_unclaimed, confirm_return, start_refund, reset_sandbox,
     fan_out_events, claim_deliveries, finish_deliveries,
     remove_notifications, remove_webhook_attempts, remove_events, remove_idempotency_keys, remove_mails,
     remove_sandbox_notifications, remove_sandbox_attempts, remove_sandbox_payouts, remove_bank_files, note_removal,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
-from itertools import groupby
 from typing import Any
 
 import msgspec
@@ -144,11 +143,16 @@ async def apply_all(tx: Tx, changes: Sequence[PaymentChange]) -> list[ChangeOutc
     if len({change.payment.business_id for change in changes}) == 1:
         return await _apply(tx, "SELECT apply_payment_changes($1, $2, $3)", changes)
     first = _without_rivals(changes)
-    of_businesses = [list(group) for _, group in groupby(first, key=lambda at: changes[at].payment.business_id)]
-    given = [_given([changes[at] for at in of_one]) for of_one in of_businesses]
+    ours = [changes[at] for at in first]
+    newest: dict[str, datetime] = {}
+    for change in ours:
+        newest[change.payment.business_id] = max(change.now, newest.get(change.payment.business_id, change.now))
     with naming({**_REFUSALS, "55P03": Contended}):
         done = await tx.fetchval(
-            "SELECT apply_payment_changes_of_several($1, $2, $3)", *map(list, zip(*given, strict=True))
+            "SELECT apply_payment_changes_of_several($1, $2, $3)",
+            [change.payment.business_id for change in ours],
+            _json(ours),
+            [newest[change.payment.business_id] for change in ours],
         )
     return _outcomes(changes, first, done)
 
@@ -187,8 +191,11 @@ def _without_rivals(changes: Sequence[PaymentChange]) -> list[int]:
 
 def _given(changes: Sequence[PaymentChange]) -> tuple[str, str, datetime]:
     """Changes of one business, as `apply_payment_changes` takes them."""
-    rows = msgspec.json.encode([_row(change) for change in changes]).decode()
-    return changes[0].payment.business_id, rows, max(change.now for change in changes)
+    return changes[0].payment.business_id, _json(changes), max(change.now for change in changes)
+
+
+def _json(changes: Sequence[PaymentChange]) -> str:
+    return msgspec.json.encode([_row(change) for change in changes]).decode()
 
 
 def _outcomes(changes: Sequence[PaymentChange], first: Sequence[int], done: Sequence[str]) -> list[ChangeOutcome]:

@@ -104,6 +104,8 @@ class Catalog:
         return text.pieces[0]
 
     def __call__(self, key: str, /, **values: Value) -> str:
+        if not values:
+            return self[key]
         if any(isinstance(value, Markup) for value in values.values()):
             raise TypeError(f"{key} is asked for as plain text; with markup in it, ask for it rich")
         return "".join(self._pieces(key, values))

@@ -50,6 +50,8 @@ class LanguageTemplates:
         environment.filters.update(
             text=words.__getitem__, grouped=grouped, plain_digits=plain_digits, unbroken=unbroken
         )
+        # Nothing in our templates is an item that is written as an attribute, which Jinja's own would look for, too.
+        environment.getattr = getattr  # type: ignore[assignment,method-assign]
         # Jinja's own look-up would ask for changes each time.
         self._template = lru_cache(environment.get_template)
         # Drawn once for each combination of arguments, and kept.

@@ -6,7 +6,7 @@ import asyncio
 import hmac
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
 from typing import Protocol
@@ -256,13 +256,17 @@ class CheckoutPages:
         visitor = self.csrf.visitor_of(request.cookies)
         token = self.csrf.token(visitor, scope=snapshot.payment.pay_code)
         form = form or self._typed_before(request, snapshot)
-        page = await self._model(request, snapshot)
-        page = replace(page, token=token, asked=asked or page.asked, form=form, announcement=announcement)
+        page = await self._model(request, snapshot, token=token, asked=asked, form=form, announcement=announcement)
         cookies = self.csrf.cookie(visitor) + self.remember_language(request)
         return self.renderer.page(page, template=template, status=status, cookies=cookies)
 
-    async def _model(self, request: PageRequest, snapshot: PaymentSnapshot) -> PageModel:
+    async def _model(
+        self, request: PageRequest, snapshot: PaymentSnapshot, *, token: str = "", asked: Method | None = None,
+        form: FormState = NOTHING_TYPED, announcement: Markup | None = None,
+    ) -> PageModel:  # fmt: skip
         query, names = request.query, self.commands.deps.names
+        if asked is None and "method" in query:
+            asked = names.find(query["method"])
         return PageModel(
             snapshot=snapshot,
             movements=await self._movements(snapshot.payment),
@@ -272,7 +276,10 @@ class CheckoutPages:
             names=names,
             is_test=self.simulator is not None,
             nonce=request.nonce,
-            asked=names.find(query["method"]) if "method" in query else None,
+            token=token,
+            asked=asked,
+            form=form,
+            announcement=announcement,
             goes_back="again" in query,
             stays="stay" in query,
             offers=self.commands.offers_of(snapshot),

@@ -33,9 +33,11 @@ class Allowance:
     def of_address(self, address: str) -> tuple[Counted, ...]:
         """An IPv6 address counts as its /64, which one caller has whole, and as its /56 with a larger allowance."""
         return tuple(
-            Counted(replace(self, per_second=self.per_second * factor, burst=self.burst * factor), network)
-            for network, factor in networks_of(address)
+            Counted(self if factor == 1 else self._times(factor), network) for network, factor in networks_of(address)
         )
+
+    def _times(self, factor: int) -> Allowance:
+        return replace(self, per_second=self.per_second * factor, burst=self.burst * factor)
 
 
 @dataclass(frozen=True)
@@ -66,23 +68,26 @@ class Limiter:
 
     def check(self, counted: Iterable[Counted], message: str) -> None:
         """A refused request costs nothing."""
-        counted = tuple(counted)
-        self.refuse(counted, message)
-        self.count(counted)
+        slots = [(self._slot(one), one.allowance) for one in counted]
+        self._refuse(slots, message)
+        self._count(slots)
 
     def refuse(self, counted: Iterable[Counted], message: str) -> None:
         """Where only failures count, and are counted once they are known."""
-        waits = (
-            self.slots.peek_s(self._slot(one), per_second=one.allowance.per_second, burst=one.allowance.burst)
-            for one in counted
-        )
+        self._refuse([(self._slot(one), one.allowance) for one in counted], message)
+
+    def count(self, counted: Iterable[Counted]) -> None:
+        self._count([(self._slot(one), one.allowance) for one in counted])
+
+    def _refuse(self, slots: Iterable[tuple[int, Allowance]], message: str) -> None:
+        waits = (self.slots.peek_s(slot, per_second=one.per_second, burst=one.burst) for slot, one in slots)
         wait_s = max(waits, default=0.0)
         if wait_s > 0:
             raise RateLimited(message, retry_after_s=math.ceil(wait_s))
 
-    def count(self, counted: Iterable[Counted]) -> None:
-        for one in counted:
-            self.slots.count(self._slot(one), per_second=one.allowance.per_second, burst=one.allowance.burst)
+    def _count(self, slots: Iterable[tuple[int, Allowance]]) -> None:
+        for slot, one in slots:
+            self.slots.count(slot, per_second=one.per_second, burst=one.burst)
 
     def _slot(self, one: Counted) -> int:
         name = self._keyed.copy()

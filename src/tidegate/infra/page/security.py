@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from functools import lru_cache
 
 from tidegate.infra.http.operation import RawHeaders
 
@@ -47,22 +48,29 @@ def page_headers(
     nonce: str, reports_to: str, framed_by: str | None = None, *, uses_passkeys: bool = False,
     frames_own_pages: bool = False,
 ) -> RawHeaders:  # fmt: skip
-    csp = _CSP.format(
-        nonce=nonce,
-        policy=TRUSTED_TYPES_POLICY,
-        group=_REPORT_GROUP,
-        reports=reports_to,
-        framed_by=framed_by or "'none'",
-        frames="'self'" if frames_own_pages else "'none'",
-    )
     return [
-        (b"content-security-policy", csp.encode("ascii")),
+        (b"content-security-policy", nonce.encode("ascii").join(_csp_around(reports_to, framed_by, frames_own_pages))),
         (b"reporting-endpoints", f'{_REPORT_GROUP}="{reports_to}"'.encode("ascii")),
         *_ALWAYS,
         _WITH_PASSKEYS if uses_passkeys else _WITHOUT_PASSKEYS,
         # Knows no origins; an exception to it is said by the policy alone.
         *([] if framed_by else [(b"x-frame-options", b"DENY")]),
     ]
+
+
+# Of a service they are few: its own pages, and the sites that may show one in a frame.
+@lru_cache(maxsize=256)
+def _csp_around(reports_to: str, framed_by: str | None, frames_own_pages: bool) -> list[bytes]:
+    """What stands before, between and behind the nonces."""
+    csp = _CSP.format(
+        nonce="\0",
+        policy=TRUSTED_TYPES_POLICY,
+        group=_REPORT_GROUP,
+        reports=reports_to,
+        framed_by=framed_by or "'none'",
+        frames="'self'" if frames_own_pages else "'none'",
+    )
+    return csp.encode("ascii").split(b"\0")
 
 
 _ALWAYS = [
