@@ -284,7 +284,9 @@ def constraint_of(error: asyncpg.PostgresError) -> str:
     given: str | None = getattr(error, "constraint_name", None)
     if given:
         return given
-    found = _NAMED_CONSTRAINT.search(f"{error.message} {error.detail}") if error.sqlstate[:2] == "23" else None
+    # Of a row that was copied to another node, the SQLSTATE is of no rule.
+    is_of_a_rule = error.sqlstate[:2] == "23" or isinstance(error, asyncpg.InternalServerError)
+    found = _NAMED_CONSTRAINT.search(f"{error.message} {error.detail}") if is_of_a_rule else None
     return found[1] if found else ""
 
 
