@@ -3233,12 +3233,14 @@ CREATE TYPE payment_change AS (
 COMMENT ON TYPE payment_change IS 'A payment, its attempt, and what came with them: a notification (ref), money received, money going back, a journal, an event. Bytes are base64. arrived_at: the account that the rail named, empty for none, where it is not the attempt''s own.';
 
 -- Rows are written together: most of what one costs alone is the start of its statement. They are locked in the order given:
--- joins are loops, and indexes are the only way to a row. `= ANY (…)` besides a join: by it a cluster sees that one node
--- has all of them.
+-- joins are loops, and indexes are the only way to a row. `= ANY (…)` besides a join: by the business a cluster sees that one
+-- node has all of them, and with the id no plan, made when the tables were empty, reads all rows of a business.
 CREATE FUNCTION write_payment_changes(p_business_ids text[], p_changes payment_change[], p_nows timestamptz[])
 RETURNS text[] LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_hashjoin = off SET enable_mergejoin = off
     SET enable_seqscan = off AS $$
 DECLARE
+    v_payment_ids   bigint[];
+    v_attempt_ids   bigint[];
     v_known         text[];
     v_written       integer[];
     v_business_ids  text[] := p_business_ids;
@@ -3253,6 +3255,7 @@ DECLARE
     v_postings      posting[] := '{}';
     v_posted_at     timestamptz[] := '{}';
 BEGIN
+    SELECT array_agg(payment_id), array_agg(attempt_id) INTO v_payment_ids, v_attempt_ids FROM unnest(p_changes);
     SELECT coalesce(array_agg(rail || '/' || id), '{}') INTO v_known FROM notification
      WHERE rail = ANY (ARRAY(SELECT ref_rail FROM unnest(p_changes))) AND id = ANY (ARRAY(SELECT ref_id FROM unnest(p_changes)));
     -- Who comes at the same moment waits here, and finds another version. A rail reports one success both in its answer
@@ -3265,7 +3268,8 @@ BEGIN
                paid_at = given.paid_at, ending = given.ending, expected_minor = given.expected_minor,
                fee_rule_id = given.fee_rule_id, version = payment.version + 1, updated_at = given.now
           FROM unnest(p_business_ids, p_changes) WITH ORDINALITY AS given (business_id)
-         WHERE payment.business_id = ANY (p_business_ids) AND payment.business_id = given.business_id
+         WHERE payment.business_id = ANY (p_business_ids) AND payment.id = ANY (v_payment_ids)
+           AND payment.business_id = given.business_id
            AND payment.id = given.payment_id AND payment.version = given.version
            AND (given.ref_id IS NULL OR given.ref_rail || '/' || given.ref_id <> ALL (v_known))
            AND NOT EXISTS (
@@ -3285,7 +3289,8 @@ BEGIN
 
     UPDATE receipt_mail SET payment_ended_at = given.now
       FROM unnest(v_business_ids, v_changes) AS given (business_id)
-     WHERE receipt_mail.business_id = ANY (v_business_ids) AND receipt_mail.business_id = given.business_id
+     WHERE receipt_mail.business_id = ANY (v_business_ids) AND receipt_mail.payment_id = ANY (v_payment_ids)
+       AND receipt_mail.business_id = given.business_id
        AND receipt_mail.payment_id = given.payment_id AND payment_ended_at IS NULL
        AND given.status IN ('success', 'failed', 'expired');
     INSERT INTO notification (rail, id, state, body, received_at)
@@ -3329,7 +3334,8 @@ BEGIN
            polls = given.polls, next_poll_at = given.next_poll_at, answers = given.answers, resends = given.resends,
            resend_from = given.resend_from, said_sent_at = given.said_sent_at, updated_at = given.now
       FROM unnest(v_business_ids, v_changes) AS given (business_id)
-     WHERE attempt.business_id = ANY (v_business_ids) AND attempt.business_id = given.business_id
+     WHERE attempt.business_id = ANY (v_business_ids) AND attempt.id = ANY (v_attempt_ids)
+       AND attempt.business_id = given.business_id
        AND attempt.id = given.attempt_id AND attempt.payment_id = given.payment_id;
     GET DIAGNOSTICS v_count = ROW_COUNT;
     IF v_count <> v_with_attempt THEN
