@@ -144,12 +144,22 @@ async def list_functions(tx: Tx) -> list[Function]:
 
 async def plan_for_values(tx: Tx) -> None:
     """Citus sees by the values which node has the rows; a plan for any values has none."""
-    found = await tx.fetch("""
-        SELECT oid::regprocedure::text AS signature FROM pg_proc
-         WHERE pronamespace = 'public'::regnamespace AND 'plan_cache_mode=force_generic_plan' = ANY (proconfig)
-    """)
-    for function in found:
-        await tx.execute(f"ALTER FUNCTION {function['signature']} RESET plan_cache_mode")
+    await tx.execute(
+        """
+        DO $$
+        DECLARE
+            v_function regprocedure;
+        BEGIN
+            FOR v_function IN
+                SELECT oid FROM pg_proc
+                 WHERE pronamespace = 'public'::regnamespace AND 'plan_cache_mode=force_generic_plan' = ANY (proconfig)
+            LOOP
+                EXECUTE format('ALTER FUNCTION %s RESET plan_cache_mode', v_function);
+            END LOOP;
+        END
+        $$
+        """
+    )
 
 
 async def copy_function(tx: Tx, signature: str) -> None:

@@ -19,7 +19,7 @@ from datetime import datetime, timezone
 from importlib.resources import files
 from typing import Any, Self
 
-from babel import Locale, localedata
+from babel import Locale
 from markupsafe import Markup
 
 from tidegate.checkout.language.money_format import MoneyFormat, MoneyParts
@@ -183,8 +183,6 @@ def _load() -> Iterator[Catalog]:
         language, dot, kind = file.name.partition(".")
         if (dot, kind) == (".", "toml"):
             yield Catalog.of(language, tomllib.loads(file.read_text("utf-8")))
-    # babel would keep all it has read, 6 MB of a process, and has no other way to forget it.
-    getattr(localedata, "_cache", {}).clear()
 
 
 # In the order of the chooser: the default first, the others by name.
