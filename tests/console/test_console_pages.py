@@ -499,7 +499,8 @@ async def test_what_is_done_without_a_second_person_is_in_the_audit_trail(
     assert (await operator.send("/merchants", at="/merchants", **given)).status_code == 303
     assert (await operator.send("/books/export", at="/books")).status_code == 200
     at = f"/merchants/{shop.business_id}/keys"
-    key, revoke = await admin.fetchval("SELECT id FROM credential WHERE kind = 'secret'"), f"{at}/revoke"
+    of_shop = "SELECT id FROM credential WHERE business_id = $1 AND kind = 'secret'"
+    key, revoke = await admin.fetchval(of_shop, shop.business_id), f"{at}/revoke"
     assert (await operator.send(revoke, at=at, key=str(key))).status_code == 422
     assert (await operator.send(revoke, at=at, key=str(key), reason="it was on a forum")).status_code == 303
     page = (await operator.get("/audit")).text

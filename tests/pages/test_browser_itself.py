@@ -29,9 +29,9 @@ VisitPlanted = Callable[..., AbstractAsyncContextManager[Visit]]
 
 
 @pytest.fixture(scope="module")
-async def visit_planted(browser: Browser) -> AsyncIterator[VisitPlanted]:
+async def visit_planted(shared_browser: Browser) -> AsyncIterator[VisitPlanted]:
     async with serving_planted() as (url, _):
-        yield Windows(browser, url).visiting
+        yield Windows(shared_browser, url).visiting
 
 
 # What a page must not do.
