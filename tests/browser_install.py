@@ -28,7 +28,7 @@ NAMES = (
 PACKAGES = ("chromium-headless-shell", "fonts-dejavu-core")
 OR_NAME_ONE = f"or set {VARIABLE} to the path of a Chromium or Chrome"
 # Programs that single tests need, and their packages.
-OTHERS = {"node": "nodejs", "pgbouncer": "pgbouncer"}
+OTHERS = {"node": "nodejs", "pgbouncer": "pgbouncer", "php": "php-cli"}
 STARTS_WITHIN_S = 30
 REPORT_LINES = 15
 
@@ -110,8 +110,8 @@ def _run(command: list[str]) -> None:
 
 
 def install_others() -> None:
-    """For the receiver's example in JavaScript, and for running behind a pooler. Where it may not, their tests say what
-    is missing."""
+    """For examples and clients in JavaScript and PHP, and for running behind a pooler. Where it may not, the tests say
+    what is missing."""
     path = f"{os.environ.get('PATH', '')}:/usr/sbin"
     missing = [package for program, package in OTHERS.items() if not shutil.which(program, path=path)]
     as_root = _as_root()
