@@ -12,7 +12,7 @@ import pytest
 from build import Checkout, Shop, order
 from conftest import MakeCheckout, MakeShop
 from payment.refusal import assert_each_refused, assert_refused, assert_says_no
-from tidegate.core.errors import Invalid
+from tidegate.core.errors import Invalid, Unavailable
 from tidegate.infra.db import Database
 from tidegate.payment import list_store, search
 from tidegate.payment.list_store import PaymentFilter
@@ -275,6 +275,9 @@ async def test_a_search_that_takes_too_long_says_what_to_narrow(
     try:
         await admin.execute("LOCK TABLE payment IN ACCESS EXCLUSIVE MODE")
         with pytest.raises(Invalid, match="narrow dateFrom and dateTo"):
+            await search.list_page(slow, shop.business_id, PaymentFilter(email="a@b.example"), before_id=None, limit=1)
+        # Without a filter there is nothing to narrow.
+        with pytest.raises(Unavailable, match="busy"):
             await search.list_page(slow, shop.business_id, PaymentFilter(), before_id=None, limit=1)
     finally:
         await blocking.rollback()

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from tidegate.core.errors import Invalid, Malformed, Problem
+from tidegate.core.errors import Invalid, Malformed, Problem, Unavailable
 from tidegate.infra.db import Database, Tx
 from tidegate.payment import list_store
 from tidegate.payment.list_store import ListPosition, ListTookTooLong, PaymentFilter
@@ -15,6 +15,8 @@ from tidegate.payment.row import PaymentRow
 # Payments per query while a file is written.
 BATCH = 1_000
 COUNTED_MAX = 10_000
+RETRY_AFTER_S = 1
+_EVERYTHING = PaymentFilter()
 
 
 class PaymentPage(NamedTuple):
@@ -34,7 +36,7 @@ async def list_page(
     db: Database, business_id: str, wanted: PaymentFilter, *, before_id: int | None, limit: int
 ) -> PaymentPage:
     """The newest first; after the payment `before_id`, where the page before ended."""
-    with _within_time():
+    with _within_time(wanted):
         async with db.connection() as tx:
             before = await _position(tx, business_id, before_id)
             # One more than the page, to detect a next page.
@@ -46,7 +48,7 @@ async def list_counted(
     db: Database, business_id: str, wanted: PaymentFilter, *, before: ListPosition | None, limit: int
 ) -> tuple[PaymentPage, PaymentCount]:
     """A page, and how many there are."""
-    with _within_time():
+    with _within_time(wanted):
         async with db.connection() as tx:
             found = await list_store.list_counted(
                 tx, business_id, wanted, before=before, limit=limit + 1, count_max=COUNTED_MAX + 1
@@ -55,7 +57,7 @@ async def list_counted(
 
 
 async def count(db: Database, business_id: str, wanted: PaymentFilter) -> PaymentCount:
-    with _within_time():
+    with _within_time(wanted):
         async with db.connection() as tx:
             return _counted(await list_store.count(tx, business_id, wanted, limit=COUNTED_MAX + 1))
 
@@ -68,7 +70,7 @@ async def batches(db: Database, business_id: str, wanted: PaymentFilter) -> Asyn
     """All that fit, the newest first. No connection is held between batches, however slow the reader."""
     before: ListPosition | None = None
     while True:
-        with _within_time():
+        with _within_time(wanted):
             async with db.connection() as tx:
                 found = await list_store.list_page(tx, business_id, wanted, before=before, limit=BATCH)
         if found:
@@ -88,10 +90,12 @@ async def _position(tx: Tx, business_id: str, payment_id: int | None) -> ListPos
 
 
 @contextmanager
-def _within_time() -> Iterator[None]:
+def _within_time(wanted: PaymentFilter) -> Iterator[None]:
     try:
         yield
     except ListTookTooLong:
+        if wanted == _EVERYTHING:  # No search is too wide: the database is held up.
+            raise Unavailable("the database is busy; try again", retry_after_s=RETRY_AFTER_S) from None
         raise Invalid(
             Problem("dateFrom", "the search took too long; narrow dateFrom and dateTo, or add a filter")
         ) from None
