@@ -2080,8 +2080,9 @@ CREATE FUNCTION is_account_open(p_kind text, p_business_id text, p_holder text) 
     LANGUAGE plpgsql STABLE AS $$
 BEGIN
     IF p_kind = 'attempt' THEN
-        RETURN EXISTS (SELECT FROM attempt WHERE business_id = p_business_id AND reference = p_holder
-                          AND status IN ('starting', 'waiting', 'running'));
+        -- The attempt first and then its status: not by reading all open attempts of the business.
+        RETURN coalesce((SELECT status IN ('starting', 'waiting', 'running') FROM attempt
+                          WHERE business_id = p_business_id AND reference = p_holder), false);
     END IF;
     RETURN EXISTS (SELECT FROM virtual_account WHERE business_id = p_business_id AND id = p_holder
                       AND status = 'approved');
@@ -2138,7 +2139,8 @@ BEGIN
             END IF;
         END LOOP;
         -- Money recorded before stays with its payment; other money belongs to the open account with the number or,
-        -- without one, to the newest, which returns it.
+        -- without one, to the newest, which returns it. OFFSET 0: by its reference, and never by reading all open attempts
+        -- of the business.
         RETURN QUERY
         SELECT v_at, payment_row(owing), paid, owner,
                ARRAY(SELECT fee_rule FROM fee_rule
@@ -2150,9 +2152,10 @@ BEGIN
                     AND receipt.transaction_id = p_transaction_ids[v_at]
                     AND receipt.account_number = v_known.number LIMIT 1)
                  UNION ALL
-                (SELECT open.id FROM attempt AS open
-                  WHERE open.business_id = v_known.business_id AND open.reference = v_known.holder
-                    AND open.status IN ('starting', 'waiting', 'running'))
+                (SELECT held.id FROM (SELECT id, status FROM attempt AS held
+                                       WHERE held.business_id = v_known.business_id AND held.reference = v_known.holder
+                                      OFFSET 0) AS held
+                  WHERE held.status IN ('starting', 'waiting', 'running'))
                  UNION ALL
                 (SELECT newest.id FROM attempt AS newest
                   WHERE newest.business_id = v_known.business_id AND newest.rail = v_known.rail
@@ -3434,137 +3437,172 @@ END
 $$;
 COMMENT ON FUNCTION count_inflow IS 'Keeps collection_tally: one inflow more or less in this status.';
 
-CREATE FUNCTION insert_inflow(p_business_id text, p_change json, p_now timestamptz) RETURNS collection
-    LANGUAGE plpgsql AS $$
-DECLARE
-    v_given collection := json_populate_record(NULL::collection, p_change -> 'inflow');
-    v_new   collection;
-BEGIN
-    -- Held in suspense: the bank has notified it before, in another currency.
-    IF EXISTS (SELECT FROM receipt
-                WHERE business_id = p_business_id AND rail = v_given.rail AND transaction_id = v_given.transaction_id) THEN
-        RETURN NULL;
-    END IF;
-    IF EXISTS (SELECT FROM virtual_account
-                WHERE business_id = p_business_id AND id = v_given.account_id
-                  AND version = (p_change ->> 'account_version')::bigint) THEN
-        INSERT INTO collection (business_id, id, reference, account_id, status, reason, source_currency, source_minor,
-                                destination_currency, rail, transaction_id, payer, payee_name, scheme, remittance,
-                                valued_at, name_check, destination_minor, fee_minor, vat_minor, credited_minor,
-                                fee_rule_id, rate, rate_source, rate_quoted_at, spread_minor, return_reference,
-                                return_asked_at, created_at, updated_at, merchant_reference, note, held_for, held_until)
-        VALUES (p_business_id, new_collection_id(p_now), v_given.reference, v_given.account_id, v_given.status,
-                v_given.reason, v_given.source_currency, v_given.source_minor, v_given.destination_currency, v_given.rail,
-                v_given.transaction_id, v_given.payer, v_given.payee_name, v_given.scheme, v_given.remittance,
-                v_given.valued_at, v_given.name_check, v_given.destination_minor, v_given.fee_minor,
-                v_given.vat_minor, v_given.credited_minor, v_given.fee_rule_id, v_given.rate, v_given.rate_source,
-                v_given.rate_quoted_at, v_given.spread_minor, v_given.return_reference, v_given.return_asked_at,
-                p_now, p_now, v_given.merchant_reference, v_given.note, v_given.held_for, v_given.held_until)
-            ON CONFLICT ON CONSTRAINT collection_one_per_transaction DO NOTHING
-        RETURNING * INTO v_new;
-    END IF;
-    IF v_new.id IS NULL
-       AND NOT EXISTS (SELECT FROM collection WHERE business_id = p_business_id AND rail = v_given.rail
-                          AND transaction_id = v_given.transaction_id) THEN
-        PERFORM refuse_stale_change();
-    END IF;
-    RETURN v_new;
-END
-$$;
-COMMENT ON FUNCTION insert_inflow IS 'Writes the row of an inflow; NULL when its money is recorded. Raises when the account has changed.';
+CREATE TYPE new_notification AS (
+    rail text,
+    id   text,
+    body text
+);
+CREATE TYPE new_event AS (
+    id         text,
+    type       text,
+    cause      text,
+    payload    text,
+    reference  text,
+    request_id text
+);
+CREATE TYPE new_inflow AS (
+    inflow          json,
+    account_version bigint,
+    return_reason   text,
+    notification    new_notification,
+    event           new_event,
+    journal         posting
+);
+COMMENT ON TYPE new_inflow IS 'An inflow, as a collection, and what came with it. Bytes are base64.';
 
--- What belongs to the inflows is written together, as in write_payment_changes.
-CREATE FUNCTION write_inflows(p_business_ids text[], p_changes json[], p_nows timestamptz[])
+-- Rows are written together, as in write_payment_changes.
+CREATE FUNCTION write_inflows(p_business_ids text[], p_new new_inflow[], p_nows timestamptz[])
 RETURNS text[] LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_hashjoin = off SET enable_mergejoin = off
     SET enable_seqscan = off AS $$
 DECLARE
-    v_change   json;
-    v_ref      text;
-    v_refs     text[] := '{}';
-    v_new      collection;
-    v_inflows  collection[] := '{}';
-    v_written  integer[] := '{}';
-    v_postings posting[] := '{}';
-    v_outcomes text[] := '{}';
+    v_business_ids text[] := p_business_ids;
+    v_new          new_inflow[] := p_new;
+    v_nows         timestamptz[] := p_nows;
+    v_ids          bigint[] := ARRAY(SELECT new_collection_id(now) FROM unnest(p_nows) AS now);
+    v_inflows      collection[] := ARRAY(SELECT json_populate_record(NULL::collection, inflow) FROM unnest(p_new));
+    v_sound        bigint[];
+    v_count        integer;
+    v_written      bigint[];
 BEGIN
-    FOR v_at IN 1 .. cardinality(p_changes) LOOP
-        v_change := p_changes[v_at];
-        v_ref := v_change -> 'notification' ->> 'id';
-        v_new := insert_inflow(p_business_ids[v_at], v_change, p_nows[v_at]);
-        IF v_new.id IS NULL THEN
-            -- The same notification again, or the same money under another identifier.
-            v_outcomes := v_outcomes || CASE WHEN v_ref = ANY (v_refs) OR EXISTS (
-                SELECT FROM notification WHERE rail = v_change -> 'notification' ->> 'rail' AND id = v_ref)
-                THEN 'duplicate' ELSE 'already_received' END;
-            CONTINUE;
+    -- The account as it was read; and not held in suspense, where the bank has notified it before, in another currency.
+    v_sound := ARRAY(
+        SELECT given.ordinality FROM unnest(p_business_ids, p_new, v_inflows) WITH ORDINALITY AS given (owner)
+          JOIN virtual_account AS account
+               ON account.business_id = given.owner AND account.id = given.account_id
+                  AND account.version = given.account_version
+         WHERE account.business_id = ANY (p_business_ids)
+           AND account.id = ANY (ARRAY(SELECT account_id FROM unnest(v_inflows)))
+           AND NOT EXISTS (SELECT FROM receipt
+                            WHERE receipt.business_id = given.owner AND receipt.rail = given.rail
+                              AND receipt.transaction_id = given.transaction_id));
+    INSERT INTO collection (business_id, id, reference, account_id, status, reason, source_currency, source_minor,
+                            destination_currency, rail, transaction_id, payer, payee_name, scheme, remittance,
+                            valued_at, name_check, destination_minor, fee_minor, vat_minor, credited_minor,
+                            fee_rule_id, rate, rate_source, rate_quoted_at, spread_minor, return_reference,
+                            return_asked_at, created_at, updated_at, merchant_reference, note, held_for, held_until)
+    SELECT owner, new_id, reference, account_id, status, reason, source_currency, source_minor, destination_currency, rail,
+           transaction_id, payer, payee_name, scheme, remittance, valued_at, name_check, destination_minor, fee_minor,
+           vat_minor, credited_minor, fee_rule_id, rate, rate_source, rate_quoted_at, spread_minor, return_reference,
+           return_asked_at, now, now, merchant_reference, note, held_for, held_until
+      FROM unnest(p_business_ids, v_ids, p_nows, v_inflows) WITH ORDINALITY AS given (owner, new_id, now)
+     WHERE ordinality = ANY (v_sound) ORDER BY ordinality
+        ON CONFLICT ON CONSTRAINT collection_one_per_transaction DO NOTHING;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    IF v_count < cardinality(p_new) THEN
+        v_written := ARRAY(
+            SELECT at FROM unnest(p_business_ids, v_ids) WITH ORDINALITY AS given (business_id, id, at)
+              JOIN collection USING (business_id, id)
+             WHERE collection.business_id = ANY (p_business_ids) AND collection.id = ANY (v_ids) ORDER BY at);
+        IF v_written = '{}' THEN
+            RETURN outcomes_of_inflows(p_business_ids, p_new, v_written);
         END IF;
-        v_outcomes := v_outcomes || 'written'::text;
-        v_refs := v_refs || v_ref;
-        v_written := v_written || v_at;
-        v_inflows := v_inflows || v_new;
-        v_postings := v_postings || json_populate_record(NULL::posting, v_change -> 'journal');
-        PERFORM return_inflow(v_new, v_change, p_nows[v_at]);
-    END LOOP;
-    IF v_written = '{}' THEN
-        RETURN v_outcomes;
+        v_business_ids := ARRAY(SELECT p_business_ids[at] FROM unnest(v_written) AS at);
+        v_new := ARRAY(SELECT p_new[at] FROM unnest(v_written) AS at);
+        v_nows := ARRAY(SELECT p_nows[at] FROM unnest(v_written) AS at);
+        v_ids := ARRAY(SELECT v_ids[at] FROM unnest(v_written) AS at);
+        v_inflows := ARRAY(SELECT v_inflows[at] FROM unnest(v_written) AS at);
     END IF;
 
     -- Other money under an identifier that is known undoes everything.
     INSERT INTO notification (rail, id, state, body, received_at)
-    SELECT given ->> 'rail', given ->> 'id', 'done', decode(given ->> 'body', 'base64'), p_nows[at]
-      FROM unnest(v_written) AS at, LATERAL (SELECT p_changes[at] -> 'notification' AS given) AS notified
-     WHERE given ->> 'id' IS NOT NULL;
+    SELECT (notification).rail, (notification).id, 'done', decode((notification).body, 'base64'), now
+      FROM unnest(v_nows, v_new) AS given (now) WHERE (notification).id IS NOT NULL;
     INSERT INTO event (business_id, id, type, cause, payload, created_at, reference, request_id)
-    SELECT p_business_ids[at], given ->> 'id', given ->> 'type', given ->> 'cause',
-           decode(given ->> 'payload', 'base64'), p_nows[at], given ->> 'reference', given ->> 'request_id'
-      FROM unnest(v_written) AS at, LATERAL (SELECT p_changes[at] -> 'event' AS given) AS told
-     WHERE given ->> 'id' IS NOT NULL;
+    SELECT business_id, (event).id, (event).type, (event).cause, decode((event).payload, 'base64'), now,
+           (event).reference, (event).request_id
+      FROM unnest(v_business_ids, v_nows, v_new) AS given (business_id, now) WHERE (event).id IS NOT NULL;
+    FOR v_at IN 1 .. cardinality(v_new) LOOP
+        IF v_new[v_at].return_reason IS NOT NULL THEN
+            PERFORM return_inflow(v_business_ids[v_at], v_ids[v_at], v_inflows[v_at], v_new[v_at].return_reason, v_nows[v_at]);
+        END IF;
+    END LOOP;
     -- The wallet is locked last, before the totals.
-    IF array_position(post_journals_of_several(ARRAY(SELECT p_business_ids[at] FROM unnest(v_written) AS at), v_postings,
-                                               ARRAY(SELECT p_nows[at] FROM unnest(v_written) AS at)), NULL) IS NOT NULL THEN
+    IF array_position(post_journals_of_several(v_business_ids, ARRAY(SELECT journal FROM unnest(v_new)), v_nows), NULL)
+       IS NOT NULL THEN
         PERFORM refuse_stale_change();
     END IF;
     -- In the order of the key: no deadlocks.
     INSERT INTO collection_tally AS tally (business_id, account_id, day, destination_currency, status, count)
-    SELECT business_id, account, day, destination_currency, status, count(*)
-      FROM unnest(v_inflows) AS new,
-           LATERAL (VALUES ('', '-infinity'::date), ('', (created_at AT TIME ZONE 'UTC')::date),
-                           (account_id, '-infinity'::date), (account_id, (created_at AT TIME ZONE 'UTC')::date))
+    SELECT owner, account, day, destination_currency, status, count(*)
+      FROM unnest(v_business_ids, v_nows, v_inflows) AS new (owner, now),
+           LATERAL (VALUES ('', '-infinity'::date), ('', (now AT TIME ZONE 'UTC')::date),
+                           (account_id, '-infinity'::date), (account_id, (now AT TIME ZONE 'UTC')::date))
            AS place (account, day)
      GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
         ON CONFLICT ON CONSTRAINT collection_tally_pk DO UPDATE SET count = tally.count + excluded.count;
-    RETURN v_outcomes;
+    RETURN outcomes_of_inflows(p_business_ids, p_new, v_written);
 END
 $$;
 COMMENT ON FUNCTION write_inflows IS 'Writes inflows with their notifications, journals and events, in the order of their wallets; p_business_ids and p_nows have one for each. An outcome for each: written; duplicate, when the notification was processed before; already_received, when the money was. Raises for all of them when an account has changed.';
 
-CREATE FUNCTION record_inflow(p_business_id text, p_change json, p_now timestamptz) RETURNS text
+CREATE FUNCTION outcomes_of_inflows(p_business_ids text[], p_new new_inflow[], p_written bigint[])
+RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+    v_outcomes text[] := array_fill('written'::text, ARRAY[cardinality(p_new)]);
+    v_inflow   collection;
+BEGIN
+    IF p_written IS NULL THEN
+        RETURN v_outcomes;
+    END IF;
+    FOR v_at IN 1 .. cardinality(p_new) LOOP
+        CONTINUE WHEN v_at = ANY (p_written);
+        v_inflow := json_populate_record(NULL::collection, p_new[v_at].inflow);
+        IF NOT EXISTS (SELECT FROM collection
+                        WHERE business_id = p_business_ids[v_at] AND rail = v_inflow.rail
+                          AND transaction_id = v_inflow.transaction_id)
+           AND NOT EXISTS (SELECT FROM receipt
+                            WHERE business_id = p_business_ids[v_at] AND rail = v_inflow.rail
+                              AND transaction_id = v_inflow.transaction_id) THEN
+            PERFORM refuse_stale_change();
+        END IF;
+        -- The same notification again, or the same money under another identifier.
+        v_outcomes[v_at] := CASE WHEN EXISTS (
+            SELECT FROM notification
+             WHERE rail = (p_new[v_at].notification).rail AND id = (p_new[v_at].notification).id)
+            THEN 'duplicate' ELSE 'already_received' END;
+    END LOOP;
+    RETURN v_outcomes;
+END
+$$;
+COMMENT ON FUNCTION outcomes_of_inflows IS 'What became of inflows; p_written are the places of those that were written, NULL when all were. Raises when an account has changed.';
+
+CREATE FUNCTION record_inflow(p_business_id text, p_new json, p_now timestamptz) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
-    RETURN (write_inflows(ARRAY[p_business_id], ARRAY[p_change], ARRAY[p_now]))[1];
+    RETURN (write_inflows(ARRAY[p_business_id], ARRAY[json_populate_record(NULL::new_inflow, p_new)], ARRAY[p_now]))[1];
 END
 $$;
 COMMENT ON FUNCTION record_inflow IS 'write_inflows for one.';
 
-CREATE FUNCTION record_inflows_of_several(p_business_ids text[], p_changes json[], p_nows timestamptz[])
+CREATE FUNCTION record_inflows_of_several(p_business_ids text[], p_new json[], p_nows timestamptz[])
 RETURNS text[] LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET lock_timeout = '200ms' AS $$
 BEGIN
-    RETURN write_inflows(p_business_ids, p_changes, p_nows);
+    RETURN write_inflows(
+        p_business_ids, ARRAY(SELECT json_populate_record(NULL::new_inflow, given) FROM unnest(p_new) AS given), p_nows);
 END
 $$;
 COMMENT ON FUNCTION record_inflows_of_several IS 'write_inflows for several businesses, with little patience for locks.';
 
-CREATE FUNCTION return_inflow(p_inflow collection, p_change json, p_now timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION return_inflow(p_business_id text, p_id bigint, p_inflow collection, p_reason text, p_now timestamptz)
+RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    IF p_change ->> 'return_reason' IS NOT NULL THEN
-        INSERT INTO money_return (business_id, reference, collection_id, rail, transaction_id, currency, amount_minor,
-                                  reason, next_try_at, asked_at)
-        VALUES (p_inflow.business_id, p_inflow.return_reference, p_inflow.id, p_inflow.rail, p_inflow.transaction_id,
-                p_inflow.source_currency, p_inflow.source_minor, p_change ->> 'return_reason', p_now, p_now);
-    END IF;
+    INSERT INTO money_return (business_id, reference, collection_id, rail, transaction_id, currency, amount_minor,
+                              reason, next_try_at, asked_at)
+    VALUES (p_business_id, p_inflow.return_reference, p_id, p_inflow.rail, p_inflow.transaction_id,
+            p_inflow.source_currency, p_inflow.source_minor, p_reason, p_now, p_now);
 END
 $$;
-COMMENT ON FUNCTION return_inflow IS 'Asks for the money of an inflow to go back, where a reason is given.';
+COMMENT ON FUNCTION return_inflow IS 'Asks for the money of an inflow to go back.';
 
 CREATE FUNCTION change_inflow(p_business_id text, p_change json, p_now timestamptz) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
@@ -3586,7 +3624,9 @@ BEGIN
            owed_minor = v_new.owed_minor, version = version + 1, updated_at = p_now
      WHERE business_id = p_business_id AND id = v_new.id
     RETURNING * INTO v_new;
-    PERFORM return_inflow(v_new, p_change, p_now);
+    IF p_change ->> 'return_reason' IS NOT NULL THEN
+        PERFORM return_inflow(p_business_id, v_new.id, v_new, p_change ->> 'return_reason', p_now);
+    END IF;
     IF p_change ->> 'event' IS NOT NULL THEN
         PERFORM write_event(p_business_id, p_change -> 'event', p_now);
     END IF;
