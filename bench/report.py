@@ -12,7 +12,7 @@ from bench.usage import Usage
 
 _MARKS = {True: "✓", False: "✗", None: ""}
 _LINES_HEAD = (
-    "\n| line | over | ours/s | over/s | ratio | spread | target | | CPU per answer of ours, µs |\n"
+    "\n| line | over | ours/s | over/s | ratio | spread | target | | CPU per answer, µs (of the yardstick) |\n"
     "|---|---|--:|--:|--:|--:|--:|:-:|---|\n"
 )
 # Below this share of the machine, other programs change a ratio by no more than its ordinary spread.
@@ -75,13 +75,12 @@ class Result:
 
     @property
     def row(self) -> str:
-        ours, other = (median(sample.per_second for sample in side) for side in zip(*self.rounds, strict=True))
-        used = sorted((ours.usage.cpu_us for ours, _ in self.rounds), key=lambda cpu_us: sum(cpu_us.values()))
-        cpu = ", ".join(f"{name} {us:,.0f}" for name, us in used[len(used) // 2].items() if us >= 0.5)
+        sides = list(zip(*self.rounds, strict=True))
+        ours, other = (median(sample.per_second for sample in side) for side in sides)
         return (
             f"| `{self.line.name}` | {self.line.yardstick} | {ours:,.0f} | {other:,.0f} | **{self.ratio:.2f}** |"
             f" {min(self.ratios):.2f}–{max(self.ratios):.2f} | ≥ {self.line.target:.2f} | {_MARKS[self.is_reached]} |"
-            f" {cpu} |"
+            f" {_cpu_us(sides[0])} ({_cpu_us(sides[1])}) |"
         )
 
     @property
@@ -91,6 +90,11 @@ class Result:
         if others > QUIET_SHARE:
             faults.append(f"{self.line.name}: other programs used up to {others:.0%} of the machine")
         return faults
+
+
+def _cpu_us(samples: Sequence[Sample]) -> str:
+    medians = {name: median(sample.usage.cpu_us[name] for sample in samples) for name in samples[0].usage.cpu_us}
+    return ", ".join(f"{name} {us:,.0f}" for name, us in medians.items() if us >= 0.5)
 
 
 @dataclass(frozen=True)
