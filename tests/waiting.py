@@ -21,7 +21,7 @@ async def until_waiting(admin: Any, count: int = 1, *, unless: asyncio.Task[Any]
             await asyncio.sleep(0.01)
 
 
-async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
+async def until(is_so: Callable[[], Awaitable[object]]) -> None:
     async with asyncio.timeout(LONGEST):
         while not await is_so():  # noqa: ASYNC110
             await asyncio.sleep(0.05)

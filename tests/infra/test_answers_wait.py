@@ -17,14 +17,15 @@ import pytest
 from build import Shop, make_shop, order
 from conftest import postgres_bin
 from database_questions import watched_server
+from receiver import receiving
 from tidegate.core.ids import Mode
 from tidegate.deployment import commands as deployment
 from tidegate.infra.db import Database
 from tidegate.infra.embedded import EmbeddedPostgres, binaries
 from waiting import until
+from webhook.world import make_world
 
 NAME = "receiver"
-WAITING = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE '%create_payments%'"
 QUESTION = "SELECT await_standby()"
 
 
@@ -40,12 +41,17 @@ class Place:
     def thaw(self) -> None:
         self.receiver.send_signal(signal.SIGCONT)
 
-    async def create_and_cancel_the_wait(self, body: Any) -> httpx.Response:
+    async def waiting(self, words: str) -> int:
+        """The process whose statement has these words and whose commit waits for the standby; 0 for none."""
+        found = await self.admin.fetchval(
+            "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE '%' || $1 || '%'", words
+        )
+        return int(found or 0)
+
+    async def cancel_the_wait(self, words: str) -> None:
         """As an operator who must not: the commit is done and seen by all, and no standby has it."""
-        creating = asyncio.create_task(self.shop.create(body))
-        await until(lambda: self.admin.fetchval(WAITING))
-        await self.admin.fetchval("SELECT pg_cancel_backend($1)", await self.admin.fetchval(WAITING))
-        return await creating
+        await until(lambda: self.waiting(words))
+        await self.admin.fetchval("SELECT pg_cancel_backend($1)", await self.waiting(words))
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +124,9 @@ async def place(
 async def test_a_commit_that_no_standby_has_is_in_no_answer(place: Place) -> None:
     shop, body = place.shop, order(reference="lost")
     place.freeze()
-    assert (await place.create_and_cancel_the_wait(body)).status_code == 503
+    creating = asyncio.create_task(shop.create(body))
+    await place.cancel_the_wait("create_payments")
+    assert (await creating).status_code == 503
     code = await place.admin.fetchval("SELECT pay_code FROM payment WHERE reference = 'lost'")
     assert code
     asked = [
@@ -151,6 +159,27 @@ async def test_a_stream_ends_rather_than_tell_it(place: Place) -> None:
         await place.admin.execute("UPDATE payment SET version = version + 1 WHERE pay_code = $1", code)
         with pytest.raises(httpx.RemoteProtocolError):
             assert await anext(told) == ""
+
+
+async def test_no_webhook_tells_of_a_commit_that_no_standby_has(primary: EmbeddedPostgres, place: Place) -> None:
+    db = Database(primary.url())
+    await db.open()
+    async with make_world(db) as world, receiving() as receiver:
+        await world.endpoint(receiver.url())
+        place.freeze()
+        writing = asyncio.create_task(world.event())
+        await place.cancel_the_wait("INSERT INTO event")
+        await writing
+        walking = asyncio.create_task(world.walk())
+
+        async def waits_or_is_done() -> bool:
+            return walking.done() or await place.waiting("") != 0
+
+        await until(waits_or_is_done)
+        assert receiver.received == []
+        place.thaw()
+        assert len(await walking) == len(receiver.received) == 1
+    await db.close()
 
 
 async def test_only_what_was_read_is_asked_for(place: Place) -> None:
