@@ -18,6 +18,7 @@ from build import Shop, make_shop, order
 from conftest import postgres_bin
 from database_questions import watched_server
 from receiver import receiving
+from tidegate.core.errors import Unavailable
 from tidegate.core.ids import Mode
 from tidegate.deployment import commands as deployment
 from tidegate.infra.db import Database
@@ -169,7 +170,8 @@ async def test_no_webhook_tells_of_a_commit_that_no_standby_has(primary: Embedde
         place.freeze()
         writing = asyncio.create_task(world.event())
         await place.cancel_the_wait("INSERT INTO event")
-        await writing
+        with pytest.raises(Unavailable):
+            await writing
         walking = asyncio.create_task(world.walk())
 
         async def waits_or_is_done() -> bool:
