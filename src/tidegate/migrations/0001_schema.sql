@@ -84,9 +84,12 @@ COMMENT ON FUNCTION await_standby IS 'Makes this transaction''s commit wait for 
 
 -- Each millisecond has an offset of its own. Within it serial numbers rise, and wrap around at the end of their range; two
 -- numbers of different milliseconds do not tell how many lie between them.
-CREATE FUNCTION serial_offset(p_ms bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
-    SELECT ('x' || encode(substring(sha256(p_ms::text::bytea || secret) FROM 1 FOR 4), 'hex'))::bit(32)::bigint
-      FROM deployment
+CREATE FUNCTION serial_offset(p_ms bigint) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_secret bytea := (SELECT secret FROM deployment);
+BEGIN
+    RETURN ('x' || encode(substring(sha256(p_ms::text::bytea || v_secret) FROM 1 FOR 4), 'hex'))::bit(32)::bigint;
+END
 $$;
 COMMENT ON FUNCTION serial_offset IS 'What is added to the serial numbers of a millisecond, so that a merchant cannot count those of all businesses.';
 
@@ -2307,9 +2310,12 @@ COMMENT ON FUNCTION figures_of IS 'A merchant as the list of the console shows i
 -- number holds exactly, until 2089.
 CREATE SEQUENCE collection_serial MINVALUE 0 MAXVALUE 4095 CYCLE;
 
-CREATE FUNCTION new_collection_id(p_now timestamptz) RETURNS bigint LANGUAGE sql AS $$
-    SELECT ((ms - 1577836800000) << 12) | ((nextval('collection_serial') + serial_offset(ms)) & 4095)
-      FROM (SELECT floor(extract(epoch FROM p_now) * 1000)::bigint) AS moment (ms)
+CREATE FUNCTION new_collection_id(p_now timestamptz) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    v_ms bigint := floor(extract(epoch FROM p_now) * 1000);
+BEGIN
+    RETURN ((v_ms - 1577836800000) << 12) | ((nextval('collection_serial') + serial_offset(v_ms)) & 4095);
+END
 $$;
 COMMENT ON FUNCTION new_collection_id IS 'Milliseconds since 2020 and a padded serial number.';
 
@@ -2862,9 +2868,12 @@ CREATE INDEX webhook_delivery_by_endpoint_and_type ON webhook_delivery (business
 CREATE INDEX webhook_delivery_by_answer ON webhook_delivery (business_id, endpoint_id, answer, id) WHERE answer <> 2;
 CREATE INDEX webhook_delivery_by_attempts ON webhook_delivery (business_id, attempts, id) WHERE attempts > 1;
 
-CREATE FUNCTION new_webhook_delivery_id(p_now timestamptz) RETURNS bigint LANGUAGE sql AS $$
-    SELECT (ms << 20) | ((nextval('webhook_delivery_serial') + serial_offset(ms)) & 1048575)
-      FROM (SELECT floor(extract(epoch FROM p_now) * 1000)::bigint) AS moment (ms)
+CREATE FUNCTION new_webhook_delivery_id(p_now timestamptz) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    v_ms bigint := floor(extract(epoch FROM p_now) * 1000);
+BEGIN
+    RETURN (v_ms << 20) | ((nextval('webhook_delivery_serial') + serial_offset(v_ms)) & 1048575);
+END
 $$;
 COMMENT ON FUNCTION new_webhook_delivery_id IS 'Milliseconds since 1970 and a padded serial number.';
 
@@ -3236,14 +3245,15 @@ CREATE TYPE payment_change AS (
 COMMENT ON TYPE payment_change IS 'A payment, its attempt, and what came with them: a notification (ref), money received, money going back, a journal, an event. Bytes are base64. arrived_at: the account that the rail named, empty for none, where it is not the attempt''s own.';
 
 -- Rows are written together: most of what one costs alone is the start of its statement. They are locked in the order given:
--- joins are loops, and indexes are the only way to a row. `= ANY (…)` besides a join: by the business a cluster sees that one
--- node has all of them, and with the id no plan, made when the tables were empty, reads all rows of a business.
+-- joins are loops, and indexes are the only way to a row. LIMIT makes PostgreSQL expect few changes, and OFFSET 0 keeps it from
+-- joining: each row is looked up by its key, also by plans that were made when the tables were empty. v_only tells a cluster
+-- which node has all rows.
 CREATE FUNCTION write_payment_changes(p_business_ids text[], p_changes payment_change[], p_nows timestamptz[])
 RETURNS text[] LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_hashjoin = off SET enable_mergejoin = off
     SET enable_seqscan = off AS $$
 DECLARE
-    v_payment_ids   bigint[];
-    v_attempt_ids   bigint[];
+    -- NULL when there are several, which is never so on a cluster.
+    v_only          text := CASE WHEN p_business_ids[1] = ALL (p_business_ids) THEN p_business_ids[1] END;
     v_known         text[];
     v_written       integer[];
     v_business_ids  text[] := p_business_ids;
@@ -3258,7 +3268,6 @@ DECLARE
     v_postings      posting[] := '{}';
     v_posted_at     timestamptz[] := '{}';
 BEGIN
-    SELECT array_agg(payment_id), array_agg(attempt_id) INTO v_payment_ids, v_attempt_ids FROM unnest(p_changes);
     SELECT coalesce(array_agg(rail || '/' || id), '{}') INTO v_known FROM notification
      WHERE rail = ANY (ARRAY(SELECT ref_rail FROM unnest(p_changes))) AND id = ANY (ARRAY(SELECT ref_id FROM unnest(p_changes)));
     -- Who comes at the same moment waits here, and finds another version. A rail reports one success both in its answer
@@ -3270,19 +3279,21 @@ BEGIN
                vat_minor = given.vat_minor, settled_minor = given.settled_minor, method = given.method,
                paid_at = given.paid_at, ending = given.ending, expected_minor = given.expected_minor,
                fee_rule_id = given.fee_rule_id, version = payment.version + 1, updated_at = given.now
-          FROM unnest(p_business_ids, p_changes) WITH ORDINALITY AS given (business_id)
-         WHERE payment.business_id = ANY (p_business_ids) AND payment.id = ANY (v_payment_ids)
-           AND payment.business_id = given.business_id
+          FROM (SELECT * FROM unnest(p_business_ids, p_changes) WITH ORDINALITY AS given (business_id)
+                 LIMIT cardinality(p_changes)) AS given
+         WHERE (v_only IS NULL OR payment.business_id = v_only) AND payment.business_id = given.business_id
            AND payment.id = given.payment_id AND payment.version = given.version
            AND (given.ref_id IS NULL OR given.ref_rail || '/' || given.ref_id <> ALL (v_known))
            AND NOT EXISTS (
-                SELECT FROM receipt
-                 WHERE receipt.business_id = payment.business_id AND receipt.rail = given.rail
-                   AND receipt.transaction_id = given.transaction_id)
+                SELECT FROM (SELECT business_id FROM receipt
+                              WHERE (v_only IS NULL OR business_id = v_only) AND rail = given.rail
+                                AND transaction_id = given.transaction_id OFFSET 0) AS known
+                 WHERE known.business_id = given.business_id)
            AND (given.lease IS NULL OR EXISTS (
-                SELECT FROM leased_work AS held
-                 WHERE held.business_id = payment.business_id AND held.kind = given.lease_kind
-                   AND held.id = given.lease_id AND held.lease_token = given.lease))
+                SELECT FROM (SELECT lease_token FROM leased_work
+                              WHERE (v_only IS NULL OR business_id = v_only) AND business_id = given.business_id
+                                AND kind = given.lease_kind AND id = given.lease_id OFFSET 0) AS held
+                 WHERE held.lease_token = given.lease))
         RETURNING given.ordinality)
     SELECT coalesce(array_agg(ordinality ORDER BY ordinality), '{}') INTO v_written FROM written;
     IF cardinality(v_written) < cardinality(p_changes) THEN
@@ -3291,9 +3302,8 @@ BEGIN
     END IF;
 
     UPDATE receipt_mail SET payment_ended_at = given.now
-      FROM unnest(v_business_ids, v_changes) AS given (business_id)
-     WHERE receipt_mail.business_id = ANY (v_business_ids) AND receipt_mail.payment_id = ANY (v_payment_ids)
-       AND receipt_mail.business_id = given.business_id
+      FROM (SELECT * FROM unnest(v_business_ids, v_changes) AS given (business_id) LIMIT cardinality(v_changes)) AS given
+     WHERE (v_only IS NULL OR receipt_mail.business_id = v_only) AND receipt_mail.business_id = given.business_id
        AND receipt_mail.payment_id = given.payment_id AND payment_ended_at IS NULL
        AND given.status IN ('success', 'failed', 'expired');
     INSERT INTO notification (rail, id, state, body, received_at)
@@ -3336,9 +3346,8 @@ BEGIN
            account_number = given.account_number, failure = given.failure, expires_at = given.expires_at,
            polls = given.polls, next_poll_at = given.next_poll_at, answers = given.answers, resends = given.resends,
            resend_from = given.resend_from, said_sent_at = given.said_sent_at, updated_at = given.now
-      FROM unnest(v_business_ids, v_changes) AS given (business_id)
-     WHERE attempt.business_id = ANY (v_business_ids) AND attempt.id = ANY (v_attempt_ids)
-       AND attempt.business_id = given.business_id
+      FROM (SELECT * FROM unnest(v_business_ids, v_changes) AS given (business_id) LIMIT cardinality(v_changes)) AS given
+     WHERE (v_only IS NULL OR attempt.business_id = v_only) AND attempt.business_id = given.business_id
        AND attempt.id = given.attempt_id AND attempt.payment_id = given.payment_id;
     GET DIAGNOSTICS v_count = ROW_COUNT;
     IF v_count <> v_with_attempt THEN
@@ -3465,6 +3474,7 @@ CREATE FUNCTION write_inflows(p_business_ids text[], p_new new_inflow[], p_nows 
 RETURNS text[] LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_hashjoin = off SET enable_mergejoin = off
     SET enable_seqscan = off AS $$
 DECLARE
+    v_only         text := CASE WHEN p_business_ids[1] = ALL (p_business_ids) THEN p_business_ids[1] END;
     v_business_ids text[] := p_business_ids;
     v_new          new_inflow[] := p_new;
     v_nows         timestamptz[] := p_nows;
@@ -3476,15 +3486,19 @@ DECLARE
 BEGIN
     -- The account as it was read; and not held in suspense, where the bank has notified it before, in another currency.
     v_sound := ARRAY(
-        SELECT given.ordinality FROM unnest(p_business_ids, p_new, v_inflows) WITH ORDINALITY AS given (owner)
+        SELECT given.ordinality
+          FROM (SELECT owner, ordinality, account_id, account_version, rail, transaction_id
+                  FROM unnest(p_business_ids, p_new, v_inflows) WITH ORDINALITY AS given (owner)
+                 LIMIT cardinality(p_new)) AS given
           JOIN virtual_account AS account
                ON account.business_id = given.owner AND account.id = given.account_id
                   AND account.version = given.account_version
-         WHERE account.business_id = ANY (p_business_ids)
-           AND account.id = ANY (ARRAY(SELECT account_id FROM unnest(v_inflows)))
-           AND NOT EXISTS (SELECT FROM receipt
-                            WHERE receipt.business_id = given.owner AND receipt.rail = given.rail
-                              AND receipt.transaction_id = given.transaction_id));
+         WHERE (v_only IS NULL OR account.business_id = v_only)
+           AND NOT EXISTS (
+                SELECT FROM (SELECT business_id FROM receipt
+                              WHERE (v_only IS NULL OR business_id = v_only) AND rail = given.rail
+                                AND transaction_id = given.transaction_id OFFSET 0) AS known
+                 WHERE known.business_id = given.owner));
     INSERT INTO collection (business_id, id, reference, account_id, status, reason, source_currency, source_minor,
                             destination_currency, rail, transaction_id, payer, payee_name, scheme, remittance,
                             valued_at, name_check, destination_minor, fee_minor, vat_minor, credited_minor,
@@ -3500,9 +3514,10 @@ BEGIN
     GET DIAGNOSTICS v_count = ROW_COUNT;
     IF v_count < cardinality(p_new) THEN
         v_written := ARRAY(
-            SELECT at FROM unnest(p_business_ids, v_ids) WITH ORDINALITY AS given (business_id, id, at)
+            SELECT at FROM (SELECT * FROM unnest(p_business_ids, v_ids) WITH ORDINALITY AS given (business_id, id, at)
+                             LIMIT cardinality(p_new)) AS given
               JOIN collection USING (business_id, id)
-             WHERE collection.business_id = ANY (p_business_ids) AND collection.id = ANY (v_ids) ORDER BY at);
+             WHERE v_only IS NULL OR collection.business_id = v_only ORDER BY at);
         IF v_written = '{}' THEN
             RETURN outcomes_of_inflows(p_business_ids, p_new, v_written);
         END IF;
