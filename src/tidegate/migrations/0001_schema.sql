@@ -2122,12 +2122,16 @@ END
 $$;
 COMMENT ON FUNCTION take_account_number IS 'Enters a number that a rail has given to an open account. Raises while another open account has it.';
 
--- A function and not one statement: the directory is asked first, and then the one business.
+-- The directory first, and then the businesses; of LIMIT, OFFSET 0 and v_only, see write_payment_changes.
 CREATE FUNCTION find_paid_attempts(p_rails text[], p_numbers text[], p_transaction_ids text[])
 RETURNS TABLE ("position" integer, payment json, attempt attempt, business business, rules fee_rule[])
-LANGUAGE plpgsql STABLE ROWS 1 AS $$
+LANGUAGE plpgsql STABLE ROWS 1 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
-    v_known account_number;
+    v_known           account_number;
+    v_positions       integer[] := '{}';
+    v_places          account_number[] := '{}';
+    v_transaction_ids text[] := '{}';
+    v_only            text;
 BEGIN
     FOR v_at IN 1 .. cardinality(p_rails) LOOP
         SELECT * INTO v_known FROM account_number AS known
@@ -2141,33 +2145,41 @@ BEGIN
                 v_known.business_id := v_known.earlier[v_earlier];
             END IF;
         END LOOP;
-        -- Money recorded before stays with its payment; other money belongs to the open account with the number or,
-        -- without one, to the newest, which returns it. OFFSET 0: by its reference, and never by reading all open attempts
-        -- of the business.
-        RETURN QUERY
-        SELECT v_at, payment_row(owing), paid, owner,
-               ARRAY(SELECT fee_rule FROM fee_rule
-                      WHERE fee_rule.business_id = v_known.business_id AND ended_at IS NULL)
-          FROM ((SELECT known.id FROM receipt
-                   JOIN attempt AS known ON known.business_id = receipt.business_id
-                        AND known.payment_id = receipt.payment_id AND known.account_number = receipt.account_number
-                  WHERE receipt.business_id = v_known.business_id AND receipt.rail = v_known.rail
-                    AND receipt.transaction_id = p_transaction_ids[v_at]
-                    AND receipt.account_number = v_known.number LIMIT 1)
-                 UNION ALL
-                (SELECT held.id FROM (SELECT id, status FROM attempt AS held
-                                       WHERE held.business_id = v_known.business_id AND held.reference = v_known.holder
-                                      OFFSET 0) AS held
-                  WHERE held.status IN ('starting', 'waiting', 'running'))
-                 UNION ALL
-                (SELECT newest.id FROM attempt AS newest
-                  WHERE newest.business_id = v_known.business_id AND newest.rail = v_known.rail
-                    AND newest.account_number = v_known.number ORDER BY newest.id DESC LIMIT 1)
-                 LIMIT 1) AS found
-          JOIN attempt AS paid ON paid.business_id = v_known.business_id AND paid.id = found.id
-          JOIN payment AS owing ON owing.business_id = v_known.business_id AND owing.id = paid.payment_id
-          JOIN business AS owner ON owner.id = v_known.business_id;
+        v_positions := v_positions || v_at;
+        v_places := v_places || v_known;
+        v_transaction_ids := v_transaction_ids || p_transaction_ids[v_at];
     END LOOP;
+    IF v_places[1].business_id = ALL (ARRAY(SELECT business_id FROM unnest(v_places))) THEN
+        v_only := v_places[1].business_id;
+    END IF;
+    -- Money recorded before stays with its payment; other money belongs to the open account with the number or,
+    -- without one, to the newest, which returns it.
+    RETURN QUERY
+    SELECT given."position", payment_row(owing), paid, owner,
+           ARRAY(SELECT fee_rule FROM fee_rule
+                  WHERE fee_rule.business_id = coalesce(v_only, given.business_id) AND ended_at IS NULL)
+      FROM (SELECT * FROM unnest(v_positions, v_transaction_ids, v_places) AS given ("position", transaction_id)
+             LIMIT cardinality(v_positions)) AS given
+     CROSS JOIN LATERAL (
+               (SELECT known.id FROM receipt
+                  JOIN attempt AS known ON known.business_id = receipt.business_id
+                       AND known.payment_id = receipt.payment_id AND known.account_number = receipt.account_number
+                 WHERE receipt.business_id = coalesce(v_only, given.business_id) AND receipt.rail = given.rail
+                   AND receipt.transaction_id = given.transaction_id
+                   AND receipt.account_number = given.number LIMIT 1)
+                UNION ALL
+               (SELECT held.id FROM (SELECT id, status FROM attempt AS held
+                                      WHERE held.business_id = coalesce(v_only, given.business_id)
+                                        AND held.reference = given.holder OFFSET 0) AS held
+                 WHERE held.status IN ('starting', 'waiting', 'running'))
+                UNION ALL
+               (SELECT newest.id FROM attempt AS newest
+                 WHERE newest.business_id = coalesce(v_only, given.business_id) AND newest.rail = given.rail
+                   AND newest.account_number = given.number ORDER BY newest.id DESC LIMIT 1)
+                LIMIT 1) AS found
+      JOIN attempt AS paid ON paid.business_id = coalesce(v_only, given.business_id) AND paid.id = found.id
+      JOIN payment AS owing ON owing.business_id = coalesce(v_only, given.business_id) AND owing.id = paid.payment_id
+      JOIN business AS owner ON owner.id = given.business_id;
 END
 $$;
 COMMENT ON FUNCTION find_paid_attempts IS 'The payment, attempt and business for money at an account number, for each position that has one.';
@@ -3281,17 +3293,17 @@ BEGIN
                fee_rule_id = given.fee_rule_id, version = payment.version + 1, updated_at = given.now
           FROM (SELECT * FROM unnest(p_business_ids, p_changes) WITH ORDINALITY AS given (business_id)
                  LIMIT cardinality(p_changes)) AS given
-         WHERE (v_only IS NULL OR payment.business_id = v_only) AND payment.business_id = given.business_id
+         WHERE payment.business_id = coalesce(v_only, given.business_id)
            AND payment.id = given.payment_id AND payment.version = given.version
            AND (given.ref_id IS NULL OR given.ref_rail || '/' || given.ref_id <> ALL (v_known))
            AND NOT EXISTS (
                 SELECT FROM (SELECT business_id FROM receipt
-                              WHERE (v_only IS NULL OR business_id = v_only) AND rail = given.rail
+                              WHERE business_id = coalesce(v_only, business_id) AND rail = given.rail
                                 AND transaction_id = given.transaction_id OFFSET 0) AS known
                  WHERE known.business_id = given.business_id)
            AND (given.lease IS NULL OR EXISTS (
                 SELECT FROM (SELECT lease_token FROM leased_work
-                              WHERE (v_only IS NULL OR business_id = v_only) AND business_id = given.business_id
+                              WHERE business_id = coalesce(v_only, given.business_id)
                                 AND kind = given.lease_kind AND id = given.lease_id OFFSET 0) AS held
                  WHERE held.lease_token = given.lease))
         RETURNING given.ordinality)
@@ -3303,7 +3315,7 @@ BEGIN
 
     UPDATE receipt_mail SET payment_ended_at = given.now
       FROM (SELECT * FROM unnest(v_business_ids, v_changes) AS given (business_id) LIMIT cardinality(v_changes)) AS given
-     WHERE (v_only IS NULL OR receipt_mail.business_id = v_only) AND receipt_mail.business_id = given.business_id
+     WHERE receipt_mail.business_id = coalesce(v_only, given.business_id)
        AND receipt_mail.payment_id = given.payment_id AND payment_ended_at IS NULL
        AND given.status IN ('success', 'failed', 'expired');
     INSERT INTO notification (rail, id, state, body, received_at)
@@ -3347,7 +3359,7 @@ BEGIN
            polls = given.polls, next_poll_at = given.next_poll_at, answers = given.answers, resends = given.resends,
            resend_from = given.resend_from, said_sent_at = given.said_sent_at, updated_at = given.now
       FROM (SELECT * FROM unnest(v_business_ids, v_changes) AS given (business_id) LIMIT cardinality(v_changes)) AS given
-     WHERE (v_only IS NULL OR attempt.business_id = v_only) AND attempt.business_id = given.business_id
+     WHERE attempt.business_id = coalesce(v_only, given.business_id)
        AND attempt.id = given.attempt_id AND attempt.payment_id = given.payment_id;
     GET DIAGNOSTICS v_count = ROW_COUNT;
     IF v_count <> v_with_attempt THEN
@@ -3491,12 +3503,11 @@ BEGIN
                   FROM unnest(p_business_ids, p_new, v_inflows) WITH ORDINALITY AS given (owner)
                  LIMIT cardinality(p_new)) AS given
           JOIN virtual_account AS account
-               ON account.business_id = given.owner AND account.id = given.account_id
+               ON account.business_id = coalesce(v_only, given.owner) AND account.id = given.account_id
                   AND account.version = given.account_version
-         WHERE (v_only IS NULL OR account.business_id = v_only)
-           AND NOT EXISTS (
+         WHERE NOT EXISTS (
                 SELECT FROM (SELECT business_id FROM receipt
-                              WHERE (v_only IS NULL OR business_id = v_only) AND rail = given.rail
+                              WHERE business_id = coalesce(v_only, business_id) AND rail = given.rail
                                 AND transaction_id = given.transaction_id OFFSET 0) AS known
                  WHERE known.business_id = given.owner));
     INSERT INTO collection (business_id, id, reference, account_id, status, reason, source_currency, source_minor,
@@ -3516,8 +3527,8 @@ BEGIN
         v_written := ARRAY(
             SELECT at FROM (SELECT * FROM unnest(p_business_ids, v_ids) WITH ORDINALITY AS given (business_id, id, at)
                              LIMIT cardinality(p_new)) AS given
-              JOIN collection USING (business_id, id)
-             WHERE v_only IS NULL OR collection.business_id = v_only ORDER BY at);
+              JOIN collection ON collection.business_id = coalesce(v_only, given.business_id) AND collection.id = given.id
+             ORDER BY at);
         IF v_written = '{}' THEN
             RETURN outcomes_of_inflows(p_business_ids, p_new, v_written);
         END IF;

@@ -126,7 +126,9 @@ async def _find_by_reference(
 
 
 async def find_by_destination(deps: PaymentDeps, destination: Destination) -> PaymentSnapshot | None:
-    return await deps.batching.do("destination", destination, partial(_find_by_destinations, deps.db))
+    """Batched with what waits at the same moment; on a cluster by itself, since its business is not known yet."""
+    name = ("destination", destination if deps.db.is_cluster else None)
+    return await deps.batching.do(name, destination, partial(_find_by_destinations, deps.db))
 
 
 async def _find_by_destinations(db: Database, destinations: Sequence[Destination]) -> list[PaymentSnapshot | None]:
