@@ -3545,21 +3545,24 @@ $$;
 COMMENT ON FUNCTION write_event IS 'Writes an event with its change. The payload is base64.';
 
 CREATE FUNCTION count_inflow(p_inflow collection, p_before text, p_after text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_place record;
 BEGIN
-    -- In the order of the key: no deadlocks. Where there was one before, there is a row.
-    INSERT INTO collection_tally AS tally (business_id, account_id, span, starts_at, destination_currency,
-                                           pending, successful, failed, reversed)
-    SELECT p_inflow.business_id, account_id, span, starts_at, p_inflow.destination_currency,
-           (p_after = 'pending')::integer, (p_after = 'successful')::integer, (p_after = 'failed')::integer,
-           (p_after = 'reversed')::integer
-      FROM tally_places(p_inflow.account_id, p_inflow.created_at)
-     ORDER BY 2, 3, 4
-        ON CONFLICT ON CONSTRAINT collection_tally_pk DO UPDATE
-       SET pending = tally.pending + excluded.pending - (p_before IS NOT DISTINCT FROM 'pending')::integer,
-           successful = tally.successful + excluded.successful
-                        - (p_before IS NOT DISTINCT FROM 'successful')::integer,
-           failed = tally.failed + excluded.failed - (p_before IS NOT DISTINCT FROM 'failed')::integer,
-           reversed = tally.reversed + excluded.reversed - (p_before IS NOT DISTINCT FROM 'reversed')::integer;
+    -- In the order of the key: no deadlocks. One by one, since on a cluster ON CONFLICT has no parameters after a SELECT.
+    FOR v_place IN SELECT * FROM tally_places(p_inflow.account_id, p_inflow.created_at) ORDER BY 1, 2, 3 LOOP
+        -- Where there was one before, there is a row.
+        INSERT INTO collection_tally AS tally (business_id, account_id, span, starts_at, destination_currency,
+                                               pending, successful, failed, reversed)
+        VALUES (p_inflow.business_id, v_place.account_id, v_place.span, v_place.starts_at,
+                p_inflow.destination_currency, (p_after = 'pending')::integer, (p_after = 'successful')::integer,
+                (p_after = 'failed')::integer, (p_after = 'reversed')::integer)
+            ON CONFLICT ON CONSTRAINT collection_tally_pk DO UPDATE
+           SET pending = tally.pending + excluded.pending - (p_before IS NOT DISTINCT FROM 'pending')::integer,
+               successful = tally.successful + excluded.successful
+                            - (p_before IS NOT DISTINCT FROM 'successful')::integer,
+               failed = tally.failed + excluded.failed - (p_before IS NOT DISTINCT FROM 'failed')::integer,
+               reversed = tally.reversed + excluded.reversed - (p_before IS NOT DISTINCT FROM 'reversed')::integer;
+    END LOOP;
 END
 $$;
 COMMENT ON FUNCTION count_inflow IS 'Keeps collection_tally: one inflow less in p_before, NULL when it is new, and one more in p_after.';
