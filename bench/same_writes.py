@@ -8,27 +8,44 @@ from typing import Any
 
 from bench.environment import Environment
 from bench.report import BenchFailed
+from tidegate.collection.model import CollectionStatus
 
 Rows = Mapping[str, Any]
 TIMES = ("updated_at", "created_at", "received_at", "paid_at", "valued_at")
+# Each has a column in the totals of inflows.
+STATUSES = [status.value for status in CollectionStatus]
 # What differs between two changes that are alike.
 OWN = frozenset(
     {"id", "business_id", "payment_id", "attempt_id", "journal_id", "transaction_id", "cause", "balance_after_minor"}
     | {"pay_code", "reference", "account_id", "account_number", "action", "body", "payload"}
 )
 
+# Whether each is where this inflow is counted, since the moment differs between two.
+_TOTALS = """
+    SELECT jsonb_agg(to_jsonb(tally) || jsonb_build_object('is_its_place', place.span IS NOT NULL)
+                     ORDER BY tally.account_id, tally.span, tally.starts_at)
+      FROM collection JOIN collection_tally AS tally ON tally.business_id = collection.business_id
+      LEFT JOIN tally_places(collection.account_id, collection.created_at) AS place
+           ON (place.account_id, place.span, place.starts_at) = (tally.account_id, tally.span, tally.starts_at)
+"""
+
 
 def rows_of(environment: Environment, tables: Mapping[str, str], key: Any) -> dict[str, Any]:
-    """Every row about one change, by table; `tables` are conditions on the key, and must have a journal."""
+    """Every row about one change, by table; `tables` are conditions on the key, and must have a journal. With an inflow
+    come all totals of its business."""
     parts = [f"'{name}', (SELECT to_jsonb({name}) FROM {name} WHERE {one})" for name, one in tables.items()]
     journal = f"(SELECT id FROM journal WHERE {tables['journal']})"
     parts.append(
         f"'entries', (SELECT jsonb_agg(to_jsonb(entry) ORDER BY line) FROM entry WHERE journal_id = {journal})"
     )
+    lists = ["entries"]
+    if "collection" in tables:
+        parts.append(f"'totals', ({_TOTALS} WHERE {tables['collection']})")
+        lists.append("totals")
     row = environment.fetchrow(f"SELECT jsonb_build_object({', '.join(parts)})::text AS rows", key)
     found = json.loads(row["rows"])
     # The order of the tables is the order of the writes.
-    return {name: found[name] for name in (*tables, "entries")}
+    return {name: found[name] for name in (*tables, *lists)}
 
 
 def create_function(
@@ -43,7 +60,7 @@ def create_function(
 
 
 def _write(table: str, before: Rows | None, after: Rows, own: Mapping[str, str]) -> str:
-    if table == "entries":
+    if table in ("entries", "totals"):
         return ""
     if table == "journal":
         return _book(after["journal"]["kind"], after["entries"], own)
@@ -84,16 +101,22 @@ def _book(kind: str, entries: list[dict[str, Any]], own: Mapping[str, str]) -> s
 
 
 def _count(row: Rows, own: Mapping[str, str]) -> str:
-    """An inflow of today, in the four totals that it belongs to."""
-    end = f"{literal(row['destination_currency'])}, {literal(row['status'])}, 1)"
+    """An inflow of now, in the six totals that it belongs to."""
+    currency, status = literal(row["destination_currency"]), row["status"]
+    counts = ", ".join("1" if name == status else "0" for name in STATUSES)
     places = (
-        f"({own['business_id']}, {account}, {day}, {end}"
+        f"({own['business_id']}, {account}, '{span}', {starts_at}, {currency}, {counts})"
         for account in ("''", own["account_id"])
-        for day in ("'-infinity'", "(now() AT TIME ZONE 'UTC')::date")
+        for span, starts_at in (
+            ("4 weeks", "date_bin('4 weeks', now(), '2020-01-01 00:00+00')"),
+            ("6 hours", "date_bin('6 hours', now(), '2020-01-01 00:00+00')"),
+            ("all time", "'-infinity'"),
+        )
     )
     return (
-        "INSERT INTO collection_tally AS t (business_id, account_id, day, destination_currency, status, count)"
-        f" VALUES {', '.join(places)} ON CONFLICT ON CONSTRAINT collection_tally_pk DO UPDATE SET count = t.count + 1;"
+        "INSERT INTO collection_tally AS t (business_id, account_id, span, starts_at, destination_currency,"
+        f" {', '.join(STATUSES)}) VALUES {', '.join(places)}"
+        f" ON CONFLICT ON CONSTRAINT collection_tally_pk DO UPDATE SET {status} = t.{status} + 1;"
     )
 
 

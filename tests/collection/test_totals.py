@@ -17,18 +17,23 @@ from tidegate.collection.model import CollectionStatus
 from tidegate.core.money import Currency
 from tidegate.doctor import inflow_store
 
-# Around midnights, where days are told apart; and a little before the sandbox's own time.
-FIRST_DAY = datetime(2026, 3, 1, tzinfo=UTC)
+# Around the ends and middles of the tally's spans, which are of four weeks and of six hours since 2020.
+LONG, SHORT = timedelta(weeks=4), timedelta(hours=6)
+FIRST_DAY = datetime(2020, 1, 1, tzinfo=UTC) + 80 * LONG
 MOMENTS = st.builds(
-    lambda day, shift: FIRST_DAY + timedelta(days=day, milliseconds=shift),
-    st.integers(0, 4),
-    st.sampled_from([0, 1, -1, 999, 43_200_000, 86_399_999]),
+    lambda long, short, shift: FIRST_DAY + long * LONG + short * SHORT + timedelta(milliseconds=shift),
+    st.integers(0, 3),
+    st.sampled_from([0, 1, 2, 55, 56, 57, 111]),
+    st.sampled_from([0, 1, -1, 999, 3_600_000, 10_799_999, 10_800_000, 10_800_001]),
 )
+BOUNDS = MOMENTS | st.sampled_from([
+    datetime(1970, 1, 1, tzinfo=UTC), datetime(2020, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, tzinfo=UTC),
+])  # fmt: skip
 CURRENCIES = [Currency.EUR, Currency.USD, Currency.UGX]
 ROWS = st.tuples(MOMENTS, st.integers(0, 2), st.sampled_from(CURRENCIES), st.sampled_from(CollectionStatus))
 FILTERS = st.tuples(
     st.none() | st.integers(0, 2), st.none() | st.sampled_from(CURRENCIES),
-    st.none() | st.sampled_from(CollectionStatus), st.none() | MOMENTS, st.none() | MOMENTS,
+    st.none() | st.sampled_from(CollectionStatus), st.none() | BOUNDS, st.none() | BOUNDS,
 )  # fmt: skip
 _numbers = itertools.count()
 
@@ -57,7 +62,7 @@ class Shelf:
         row_id: int = await self.inflows.admin.fetchval(
             INSERT, self.inflows.shop.business_id, made_at, reference, account_id, status, currency, NAME_CHECK
         )
-        await self._count(row_id, status, 1)
+        await self._count(row_id, None, status)
         self.rows[row_id] = [made_at, self.accounts[account], currency, status]
         return row_id
 
@@ -66,18 +71,17 @@ class Shelf:
             "UPDATE collection SET status = $3 WHERE business_id = $1 AND id = $2",
             self.inflows.shop.business_id, row_id, status,
         )  # fmt: skip
-        await self._count(row_id, self.rows[row_id][3], -1)
-        await self._count(row_id, status, 1)
+        await self._count(row_id, self.rows[row_id][3], status)
         self.rows[row_id][3] = status
 
-    async def _count(self, row_id: int, status: CollectionStatus, count: int) -> None:
+    async def _count(self, row_id: int, before: CollectionStatus | None, after: CollectionStatus) -> None:
         await self.inflows.admin.execute(
             "SELECT count_inflow(json_populate_record(NULL::collection, $1::json), $2, $3)",
             await self.inflows.admin.fetchval(
                 "SELECT row_to_json(collection)::text FROM collection WHERE business_id = $1 AND id = $2",
                 self.inflows.shop.business_id, row_id,
             ),
-            status, count,
+            before, after,
         )  # fmt: skip
 
     def matching(self, wanted: CollectionFilter) -> list[int]:

@@ -115,8 +115,11 @@ TAMPERED = {
         "UPDATE collection SET return_reference = NULL WHERE return_reference IS NOT NULL",
     ],
     "totals": [
-        "UPDATE collection_tally SET count = count + 1",
+        "UPDATE collection_tally SET successful = successful + 1",
+        "UPDATE collection_tally SET pending = pending + 1 WHERE span = '6 hours' AND account_id <> ''",
+        "UPDATE collection_tally SET starts_at = date_bin('6 hours', starts_at, '2020-01-01 01:00+00')",
         "DELETE FROM collection_tally WHERE account_id = ''",
+        "DELETE FROM collection_tally WHERE span = 'all time'",
         "UPDATE collection SET status = 'failed' WHERE status = 'pending'",
     ],
 }  # fmt: skip

@@ -34,7 +34,7 @@ async def test_the_tally_is_what_counting_one_by_one_gives(loaded: Any) -> None:
     at_once = await loaded.fetch("SELECT * FROM collection_tally ORDER BY collection_tally")
     undone = loaded.transaction()
     await undone.start()
-    await loaded.execute("TRUNCATE collection_tally; SELECT count_inflow(collection, status, 1) FROM collection")
+    await loaded.execute("TRUNCATE collection_tally; SELECT count_inflow(collection, NULL, status) FROM collection")
     one_by_one = await loaded.fetch("SELECT * FROM collection_tally ORDER BY collection_tally")
     await undone.rollback()
     assert at_once == one_by_one

@@ -72,7 +72,7 @@ class Scene:
         await self.admin.execute("DELETE FROM collection_tally")
         for row in await self.admin.fetch("SELECT row_to_json(collection)::text AS inflow, status FROM collection"):
             await self.admin.execute(
-                "SELECT count_inflow(json_populate_record(NULL::collection, $1::json), $2, 1)", *row
+                "SELECT count_inflow(json_populate_record(NULL::collection, $1::json), NULL, $2)", *row
             )
 
     async def note_reversal(self, body: dict[str, Any]) -> None:

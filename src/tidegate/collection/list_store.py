@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 import msgspec
@@ -17,7 +16,6 @@ from tidegate.infra.db import Tx
 _YEAR_2020 = datetime(2020, 1, 1, tzinfo=UTC)
 _ID_MAX = 2**63 - 1
 _FAR_AWAY = datetime(9999, 12, 31, tzinfo=UTC)
-_DAY = timedelta(days=1)
 
 
 class CollectionFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,9 +118,11 @@ _STATEMENT_OF = {
            AND ($4::text IS NULL OR status = $4) AND $5::text IS NULL
            AND (($3::text IS NULL AND $4::text IS NULL)
                 OR EXISTS (SELECT FROM collection_tally AS tally
-                            WHERE tally.business_id = $1 AND tally.account_id = $2 AND tally.day = '-infinity'
+                            WHERE tally.business_id = $1 AND tally.account_id = $2 AND tally.span = 'all time'
                               AND ($3::text IS NULL OR tally.destination_currency = $3)
-                              AND ($4::text IS NULL OR tally.status = $4) AND tally.count > 0))
+                              AND CASE $4 WHEN 'pending' THEN pending WHEN 'successful' THEN successful
+                                          WHEN 'failed' THEN failed WHEN 'reversed' THEN reversed
+                                          ELSE pending + successful + failed + reversed END > 0))
            AND ($10::text IS NULL OR name_check ->> 'verdict' = $10)
            AND id >= $6 AND (id, id) < ($7, $7) ORDER BY id DESC OFFSET $8 LIMIT $9
     """,
@@ -164,80 +164,11 @@ _STATEMENT_OF = {
 
 
 async def total(tx: Tx, business_id: str, wanted: CollectionFilter) -> int:
-    """Exact; the verdict does not filter here. Whole days come from the tally. Where a range begins or ends within a
-    day, the shorter side of that moment is counted, and added to the tally or taken from it."""
+    """Exact; the verdict does not filter here."""
     if wanted.reference is not None:
         return len(await list_page(tx, business_id, wanted, before_id=None, offset=0, limit=1))
-    days = _ALL_DAYS if wanted.start is None and wanted.end is None else _days(wanted)
-    signs, starts, ends = zip(*days.parts, strict=True) if days.parts else ((), (), ())
-    return int(
-        await tx.fetchval(
-            _TOTAL, business_id, wanted.account_id, wanted.destination_currency, wanted.status, days.first, days.last,
-            signs, [first_id_of(start) for start in starts], [first_id_of(end) for end in ends],
-        )
+    found = await tx.fetchval(
+        "SELECT count_inflows($1, $2, $3, $4, $5, $6)",
+        business_id, wanted.account_id, wanted.destination_currency, wanted.status, wanted.start, wanted.end,
     )  # fmt: skip
-
-
-class _Part(NamedTuple):
-    """To be counted one by one, and added or taken off."""
-
-    sign: int
-    start: datetime
-    end: datetime
-
-
-class _Days(NamedTuple):
-    """Days of the tally, both included, and what is to be counted besides."""
-
-    first: date
-    last: date
-    parts: Sequence[_Part] = ()
-
-
-# The tally's own row for all of them, which asyncpg knows as this date.
-_ALL_DAYS = _Days(date.min, date.min)
-_NO_DAYS = (date.max, date.min + _DAY)
-
-
-def _days(wanted: CollectionFilter) -> _Days:
-    start, end = wanted.start or _YEAR_2020, wanted.end or _FAR_AWAY
-    if start >= end:
-        return _Days(*_NO_DAYS)
-    if end - start <= _DAY:
-        return _Days(*_NO_DAYS, [_Part(1, start, end)])
-    first, after = _nearest_midnight(start), _nearest_midnight(end)
-    parts = [
-        _Part(1, start, first) if start < first else _Part(-1, first, start),
-        _Part(1, after, end) if after < end else _Part(-1, end, after),
-    ]
-    return _Days(first.date(), after.date() - _DAY, [part for part in parts if part.start < part.end])
-
-
-def _nearest_midnight(moment: datetime) -> datetime:
-    return datetime.combine((moment.astimezone(UTC) + _DAY / 2).date(), time(), UTC)
-
-
-# One statement, so that tally and counts are of the same moment. Each count goes along an index that covers it.
-_TOTAL = """
-    SELECT (SELECT coalesce(sum(count), 0) FROM collection_tally
-             WHERE business_id = $1 AND account_id = coalesce($2::text, '')
-               AND ($3::text IS NULL OR destination_currency = $3) AND ($4::text IS NULL OR status = $4)
-               AND day >= $5 AND day <= $6)
-           + coalesce(sum(part.sign * CASE
-               WHEN $4 IS NOT NULL OR ($2 IS NOT NULL AND $3 IS NOT NULL) THEN (
-                   SELECT count(*) FROM collection
-                    WHERE business_id = $1 AND id >= part.first AND id < part.after
-                      AND ($2 IS NULL OR account_id = $2) AND ($3 IS NULL OR destination_currency = $3)
-                      AND ($4 IS NULL OR status = $4))
-               WHEN $2 IS NOT NULL THEN (
-                   SELECT count(*) FROM collection
-                    WHERE business_id = $1 AND account_id = $2 AND id >= part.first AND id < part.after)
-               WHEN $3 IS NOT NULL THEN (
-                   SELECT count(*) FROM collection
-                    WHERE business_id = $1 AND destination_currency = $3 AND id >= part.first AND id < part.after)
-               ELSE (
-                   SELECT count(*) FROM collection
-                    WHERE business_id = $1 AND id >= part.first AND id < part.after)
-             END), 0)
-      FROM unnest($7::integer[], $8::bigint[], $9::bigint[]) AS part (sign, first, after)
-"""
+    return int(found)

@@ -68,6 +68,7 @@ SENT_TO_ITS_BUSINESS = frozenset(
         "record_inflow",
         "record_unclaimed",
         "create_payments",
+        "count_inflows",
     }
 )
 # Sent there inside a transaction too, on the connection that has the locks of that transaction. Anywhere else the

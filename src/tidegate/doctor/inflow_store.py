@@ -141,23 +141,26 @@ async def list_wrongly_reversed(tx: Tx) -> list[str]:
 
 
 async def list_wrong_tallies(tx: Tx) -> list[str]:
-    """Totals come from tallies, so each tally must equal a fresh count: per account or all, per day or all days."""
+    """Totals come from tallies, so each tally must equal a fresh count: per account or all, per span."""
     return await _names(
         tx,
         """
-        SELECT business_id || '/' || account_id || '/' || day || '/' || destination_currency || '/' || status
-               || ' says ' || coalesce(tally.count, 0) || ', there are ' || coalesce(counted.count, 0) AS name
+        SELECT business_id || '/' || account_id || '/' || span || '/' || starts_at || '/' || destination_currency
+               || ' says ' || concat_ws('+', tally.pending, tally.successful, tally.failed, tally.reversed)
+               || ', there are '
+               || concat_ws('+', counted.pending, counted.successful, counted.failed, counted.reversed)
+               || ' (pending+successful+failed+reversed)' AS name
           FROM collection_tally AS tally FULL JOIN (
-               SELECT collection.business_id, place.account_id, place.day, destination_currency, status,
-                      count(*) AS count
-                 FROM collection CROSS JOIN LATERAL (
-                      VALUES ('', date '-infinity'), ('', (created_at AT TIME ZONE 'UTC')::date),
-                             (collection.account_id, date '-infinity'),
-                             (collection.account_id, (created_at AT TIME ZONE 'UTC')::date))
-                      AS place (account_id, day)
+               SELECT collection.business_id, place.account_id, place.span, place.starts_at, destination_currency,
+                      count(*) FILTER (WHERE status = 'pending') AS pending,
+                      count(*) FILTER (WHERE status = 'successful') AS successful,
+                      count(*) FILTER (WHERE status = 'failed') AS failed,
+                      count(*) FILTER (WHERE status = 'reversed') AS reversed
+                 FROM collection CROSS JOIN LATERAL tally_places(collection.account_id, created_at) AS place
                 GROUP BY 1, 2, 3, 4, 5) AS counted
-               USING (business_id, account_id, day, destination_currency, status)
-         WHERE coalesce(tally.count, 0) <> coalesce(counted.count, 0)
+               USING (business_id, account_id, span, starts_at, destination_currency)
+         WHERE (tally.pending, tally.successful, tally.failed, tally.reversed)
+               IS DISTINCT FROM (counted.pending, counted.successful, counted.failed, counted.reversed)
          LIMIT $1
         """,
     )

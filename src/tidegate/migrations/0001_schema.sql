@@ -2337,16 +2337,143 @@ $$;
 COMMENT ON FUNCTION first_collection_id IS 'Where the inflows recorded at that moment, or after it, begin.';
 
 CREATE TABLE collection_tally (
-    business_id          text   NOT NULL,
-    account_id           text   NOT NULL,
-    day                  date   NOT NULL,
-    destination_currency text   NOT NULL,
-    status               text   NOT NULL,
-    count                bigint NOT NULL,
-    CONSTRAINT collection_tally_pk PRIMARY KEY (business_id, account_id, day, destination_currency, status),
-    CONSTRAINT collection_tally_counts_from_zero CHECK (count >= 0)
+    business_id          text        NOT NULL,
+    account_id           text        NOT NULL,
+    span                 text        NOT NULL,
+    starts_at            timestamptz NOT NULL,
+    destination_currency text        NOT NULL,
+    pending              bigint      NOT NULL,
+    successful           bigint      NOT NULL,
+    failed               bigint      NOT NULL,
+    reversed             bigint      NOT NULL,
+    CONSTRAINT collection_tally_pk PRIMARY KEY (business_id, account_id, span, starts_at, destination_currency),
+    CONSTRAINT collection_tally_counts_from_zero
+        CHECK (pending >= 0 AND successful >= 0 AND failed >= 0 AND reversed >= 0)
 ) WITH (fillfactor = 50);
-COMMENT ON TABLE collection_tally IS 'How many inflows there are, so that a total costs the same however many. Account '''' is all accounts, day -infinity is all days; days are UTC.';
+COMMENT ON TABLE collection_tally IS 'How many inflows there are of each status, so that a total costs the same however many. Account '''' is all accounts; tally_places has the spans.';
+
+CREATE FUNCTION tally_places(p_account_id text, p_created_at timestamptz)
+RETURNS TABLE (account_id text, span text, starts_at timestamptz) LANGUAGE sql IMMUTABLE ROWS 6 AS $$
+    SELECT place.account_id, place.span, place.starts_at
+      FROM (VALUES ('', 'all time', timestamptz '-infinity'),
+                   ('', '4 weeks', date_bin('4 weeks', p_created_at, '2020-01-01 00:00+00')),
+                   ('', '6 hours', date_bin('6 hours', p_created_at, '2020-01-01 00:00+00')),
+                   (p_account_id, 'all time', timestamptz '-infinity'),
+                   (p_account_id, '4 weeks', date_bin('4 weeks', p_created_at, '2020-01-01 00:00+00')),
+                   (p_account_id, '6 hours', date_bin('6 hours', p_created_at, '2020-01-01 00:00+00')))
+           AS place (account_id, span, starts_at)
+$$;
+COMMENT ON FUNCTION tally_places IS 'Where collection_tally counts an inflow: with its account and with all, in each span. Spans follow one another from the beginning of 2020.';
+
+-- In the three functions that count, a later start than end makes the number negative, so that parts can be added
+-- whichever way they lie. The planner would guess a range of unknown ends to be large.
+CREATE FUNCTION count_tallied(p_business_id text, p_account_id text, p_currency text, p_status text, p_span text,
+                              p_start timestamptz, p_end timestamptz) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    IF p_start = p_end THEN
+        RETURN 0;
+    END IF;
+    RETURN (SELECT coalesce(sum(CASE p_status WHEN 'pending' THEN pending WHEN 'successful' THEN successful
+                                              WHEN 'failed' THEN failed WHEN 'reversed' THEN reversed
+                                              ELSE pending + successful + failed + reversed END), 0)
+              FROM collection_tally
+             WHERE business_id = p_business_id AND account_id = coalesce(p_account_id, '') AND span = p_span
+               AND starts_at >= least(p_start, p_end) AND starts_at < greatest(p_start, p_end)
+               AND (p_currency IS NULL OR destination_currency = p_currency))
+           * CASE WHEN p_start < p_end THEN 1 ELSE -1 END;
+END
+$$;
+COMMENT ON FUNCTION count_tallied IS 'Inflows of the spans that begin from the start to before the end.';
+
+CREATE FUNCTION count_unsuccessful(p_business_id text, p_account_id text, p_currency text, p_statuses text[],
+                                   p_first bigint, p_after bigint) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    IF p_account_id IS NOT NULL THEN
+        RETURN (SELECT count(*) FROM collection
+                 WHERE business_id = p_business_id AND account_id = p_account_id AND status = ANY (p_statuses)
+                   AND status <> 'successful' AND id >= p_first AND id < p_after
+                   AND (p_currency IS NULL OR destination_currency = p_currency));
+    ELSIF p_currency IS NOT NULL THEN
+        RETURN (SELECT count(*) FROM collection
+                 WHERE business_id = p_business_id AND destination_currency = p_currency
+                   AND status = ANY (p_statuses) AND status <> 'successful' AND id >= p_first AND id < p_after);
+    END IF;
+    RETURN (SELECT count(*) FROM collection
+             WHERE business_id = p_business_id AND status = ANY (p_statuses) AND status <> 'successful'
+               AND id >= p_first AND id < p_after);
+END
+$$;
+COMMENT ON FUNCTION count_unsuccessful IS 'Inflows of those statuses, which are few, from one id to before another: one by one, along the index that has them.';
+
+CREATE FUNCTION count_inflow_rows(p_business_id text, p_account_id text, p_currency text, p_status text,
+                                  p_start timestamptz, p_end timestamptz) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_first bigint;
+    v_after bigint;
+    v_count bigint;
+BEGIN
+    IF p_start = p_end THEN
+        RETURN 0;
+    END IF;
+    v_first := first_collection_id(least(p_start, p_end));
+    v_after := first_collection_id(greatest(p_start, p_end));
+    IF p_status <> 'successful' THEN
+        v_count := count_unsuccessful(p_business_id, p_account_id, p_currency, ARRAY[p_status], v_first, v_after);
+    ELSIF p_account_id IS NOT NULL AND p_currency IS NOT NULL THEN
+        v_count := (SELECT count(*) FROM collection
+                     WHERE business_id = p_business_id AND account_id = p_account_id
+                       AND destination_currency = p_currency AND id >= v_first AND id < v_after);
+    ELSIF p_account_id IS NOT NULL THEN
+        v_count := (SELECT count(*) FROM collection
+                     WHERE business_id = p_business_id AND account_id = p_account_id
+                       AND id >= v_first AND id < v_after);
+    ELSIF p_currency IS NOT NULL THEN
+        v_count := (SELECT count(*) FROM collection
+                     WHERE business_id = p_business_id AND destination_currency = p_currency
+                       AND id >= v_first AND id < v_after);
+    ELSE
+        v_count := (SELECT count(*) FROM collection
+                     WHERE business_id = p_business_id AND id >= v_first AND id < v_after);
+    END IF;
+    -- No index has the successful ones alone: they are all but the others.
+    IF p_status = 'successful' THEN
+        v_count := v_count - count_unsuccessful(p_business_id, p_account_id, p_currency,
+                                                '{pending,failed,reversed}', v_first, v_after);
+    END IF;
+    RETURN v_count * CASE WHEN p_start < p_end THEN 1 ELSE -1 END;
+END
+$$;
+COMMENT ON FUNCTION count_inflow_rows IS 'Inflows recorded from the start to before the end, counted one by one, along indexes that cover them.';
+
+CREATE FUNCTION count_inflows(p_business_id text, p_account_id text, p_currency text, p_status text,
+                              p_start timestamptz, p_end timestamptz) RETURNS bigint
+    LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+    SET enable_bitmapscan = off AS $$
+DECLARE
+    v_origin CONSTANT timestamptz := '2020-01-01 00:00+00';
+    v_start  CONSTANT timestamptz := coalesce(p_start, '-infinity');
+    v_end    CONSTANT timestamptz := coalesce(p_end, 'infinity');
+    -- The nearest beginnings of spans.
+    v_first  CONSTANT timestamptz := date_bin('6 hours', v_start + interval '3 hours', v_origin);
+    v_after  CONSTANT timestamptz := date_bin('6 hours', v_end + interval '3 hours', v_origin);
+    v_first_long CONSTANT timestamptz := date_bin('4 weeks', v_first + interval '2 weeks', v_origin);
+    v_after_long CONSTANT timestamptz := date_bin('4 weeks', v_after + interval '2 weeks', v_origin);
+BEGIN
+    IF p_start IS NULL AND p_end IS NULL THEN
+        RETURN count_tallied(p_business_id, p_account_id, p_currency, p_status, 'all time', v_start, v_end);
+    ELSIF v_start >= v_end THEN
+        RETURN 0;
+    ELSIF v_first = v_after THEN
+        RETURN count_inflow_rows(p_business_id, p_account_id, p_currency, p_status, v_start, v_end);
+    END IF;
+    RETURN count_inflow_rows(p_business_id, p_account_id, p_currency, p_status, v_start, v_first)
+         + count_tallied(p_business_id, p_account_id, p_currency, p_status, '6 hours', v_first, v_first_long)
+         + count_tallied(p_business_id, p_account_id, p_currency, p_status, '4 weeks', v_first_long, v_after_long)
+         + count_tallied(p_business_id, p_account_id, p_currency, p_status, '6 hours', v_after_long, v_after)
+         + count_inflow_rows(p_business_id, p_account_id, p_currency, p_status, v_after, v_end);
+END
+$$;
+COMMENT ON FUNCTION count_inflows IS 'How many inflows were recorded from p_start to before p_end, each NULL where it is open, and the other filters too: long spans from the tally, the rest at both ends from short ones, and up to three hours counted one by one.';
 
 CREATE TABLE credit_reversal (
     rail           text        NOT NULL,
@@ -3441,22 +3568,28 @@ END
 $$;
 COMMENT ON FUNCTION write_event IS 'Writes an event with its change. The payload is base64.';
 
-CREATE FUNCTION count_inflow(p_inflow collection, p_status text, p_count integer) RETURNS void
-    LANGUAGE plpgsql AS $$
+CREATE FUNCTION count_inflow(p_inflow collection, p_before text, p_after text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    v_day date := (p_inflow.created_at AT TIME ZONE 'UTC')::date;
+    v_place record;
 BEGIN
-    -- In the order of the key: no deadlocks.
-    INSERT INTO collection_tally AS tally (business_id, account_id, day, destination_currency, status, count)
-    VALUES (p_inflow.business_id, '', '-infinity', p_inflow.destination_currency, p_status, 1),
-           (p_inflow.business_id, '', v_day, p_inflow.destination_currency, p_status, 1),
-           (p_inflow.business_id, p_inflow.account_id, '-infinity', p_inflow.destination_currency, p_status, 1),
-           (p_inflow.business_id, p_inflow.account_id, v_day, p_inflow.destination_currency, p_status, 1)
-        -- There is a row for one less.
-        ON CONFLICT ON CONSTRAINT collection_tally_pk DO UPDATE SET count = tally.count + p_count;
+    -- In the order of the key: no deadlocks. One by one, since on a cluster ON CONFLICT has no parameters after a SELECT.
+    FOR v_place IN SELECT * FROM tally_places(p_inflow.account_id, p_inflow.created_at) ORDER BY 1, 2, 3 LOOP
+        -- Where there was one before, there is a row.
+        INSERT INTO collection_tally AS tally (business_id, account_id, span, starts_at, destination_currency,
+                                               pending, successful, failed, reversed)
+        VALUES (p_inflow.business_id, v_place.account_id, v_place.span, v_place.starts_at,
+                p_inflow.destination_currency, (p_after = 'pending')::integer, (p_after = 'successful')::integer,
+                (p_after = 'failed')::integer, (p_after = 'reversed')::integer)
+            ON CONFLICT ON CONSTRAINT collection_tally_pk DO UPDATE
+           SET pending = tally.pending + excluded.pending - (p_before IS NOT DISTINCT FROM 'pending')::integer,
+               successful = tally.successful + excluded.successful
+                            - (p_before IS NOT DISTINCT FROM 'successful')::integer,
+               failed = tally.failed + excluded.failed - (p_before IS NOT DISTINCT FROM 'failed')::integer,
+               reversed = tally.reversed + excluded.reversed - (p_before IS NOT DISTINCT FROM 'reversed')::integer;
+    END LOOP;
 END
 $$;
-COMMENT ON FUNCTION count_inflow IS 'Keeps collection_tally: one inflow more or less in this status.';
+COMMENT ON FUNCTION count_inflow IS 'Keeps collection_tally: one inflow less in p_before, NULL when it is new, and one more in p_after.';
 
 CREATE TYPE new_notification AS (
     rail text,
@@ -3558,14 +3691,16 @@ BEGIN
         PERFORM refuse_stale_change();
     END IF;
     -- In the order of the key: no deadlocks.
-    INSERT INTO collection_tally AS tally (business_id, account_id, day, destination_currency, status, count)
-    SELECT owner, account, day, destination_currency, status, count(*)
-      FROM unnest(v_business_ids, v_nows, v_inflows) AS new (owner, now),
-           LATERAL (VALUES ('', '-infinity'::date), ('', (now AT TIME ZONE 'UTC')::date),
-                           (account_id, '-infinity'::date), (account_id, (now AT TIME ZONE 'UTC')::date))
-           AS place (account, day)
+    INSERT INTO collection_tally AS tally (business_id, account_id, span, starts_at, destination_currency,
+                                           pending, successful, failed, reversed)
+    SELECT new.owner, place.account_id, place.span, place.starts_at, new.destination_currency,
+           count(*) FILTER (WHERE new.status = 'pending'), count(*) FILTER (WHERE new.status = 'successful'),
+           count(*) FILTER (WHERE new.status = 'failed'), count(*) FILTER (WHERE new.status = 'reversed')
+      FROM unnest(v_business_ids, v_nows, v_inflows) AS new (owner, now), tally_places(new.account_id, new.now) AS place
      GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
-        ON CONFLICT ON CONSTRAINT collection_tally_pk DO UPDATE SET count = tally.count + excluded.count;
+        ON CONFLICT ON CONSTRAINT collection_tally_pk DO UPDATE
+       SET pending = tally.pending + excluded.pending, successful = tally.successful + excluded.successful,
+           failed = tally.failed + excluded.failed, reversed = tally.reversed + excluded.reversed;
     RETURN outcomes_of_inflows(p_business_ids, p_new, v_written);
 END
 $$;
@@ -3659,8 +3794,7 @@ BEGIN
     -- The wallet is locked last, before the totals.
     PERFORM post_once(p_business_id, p_change -> 'journal', p_now);
     IF v_before <> v_new.status THEN
-        PERFORM count_inflow(v_new, least(v_before, v_new.status), CASE WHEN v_before < v_new.status THEN -1 ELSE 1 END);
-        PERFORM count_inflow(v_new, greatest(v_before, v_new.status), CASE WHEN v_before < v_new.status THEN 1 ELSE -1 END);
+        PERFORM count_inflow(v_new, v_before, v_new.status);
     END IF;
 END
 $$;
