@@ -2149,7 +2149,9 @@ BEGIN
         v_places := v_places || v_known;
         v_transaction_ids := v_transaction_ids || p_transaction_ids[v_at];
     END LOOP;
-    IF v_places[1].business_id = ALL (ARRAY(SELECT business_id FROM unnest(v_places))) THEN
+    IF v_positions = '{}' THEN
+        RETURN;
+    ELSIF v_places[1].business_id = ALL (ARRAY(SELECT business_id FROM unnest(v_places))) THEN
         v_only := v_places[1].business_id;
     END IF;
     -- Money recorded before stays with its payment; other money belongs to the open account with the number or,
@@ -3407,6 +3409,9 @@ DECLARE
     v_postings      posting[] := '{}';
     v_posted_at     timestamptz[] := '{}';
 BEGIN
+    IF cardinality(p_changes) = 0 THEN
+        RETURN '{}';
+    END IF;
     SELECT coalesce(array_agg(rail || '/' || id), '{}') INTO v_known FROM notification
      WHERE rail = ANY (ARRAY(SELECT ref_rail FROM unnest(p_changes))) AND id = ANY (ARRAY(SELECT ref_id FROM unnest(p_changes)));
     -- Who comes at the same moment waits here, and finds another version. A rail reports one success both in its answer
@@ -3626,23 +3631,21 @@ DECLARE
     v_ids          bigint[] := ARRAY(SELECT new_collection_id(now) FROM unnest(p_nows) AS now);
     v_inflows      collection[] := ARRAY(SELECT json_populate_record(NULL::collection, inflow) FROM unnest(p_new));
     v_sound        bigint[];
-    v_count        integer;
     v_written      bigint[];
 BEGIN
     -- The account as it was read; and not held in suspense, where the bank has notified it before, in another currency.
-    v_sound := ARRAY(
-        SELECT given.ordinality
-          FROM (SELECT owner, ordinality, account_id, account_version, rail, transaction_id
-                  FROM unnest(p_business_ids, p_new, v_inflows) WITH ORDINALITY AS given (owner)
-                 LIMIT cardinality(p_new)) AS given
-          JOIN virtual_account AS account
-               ON account.business_id = coalesce(v_only, given.owner) AND account.id = given.account_id
-                  AND account.version = given.account_version
-         WHERE NOT EXISTS (
-                SELECT FROM (SELECT business_id FROM receipt
-                              WHERE business_id = coalesce(v_only, business_id) AND rail = given.rail
-                                AND transaction_id = given.transaction_id OFFSET 0) AS known
-                 WHERE known.business_id = given.owner));
+    SELECT array_agg(given.ordinality) INTO v_sound
+      FROM (SELECT owner, ordinality, account_id, account_version, rail, transaction_id
+              FROM unnest(p_business_ids, p_new, v_inflows) WITH ORDINALITY AS given (owner)
+             LIMIT cardinality(p_new)) AS given
+      JOIN virtual_account AS account
+           ON account.business_id = coalesce(v_only, given.owner) AND account.id = given.account_id
+              AND account.version = given.account_version
+     WHERE NOT EXISTS (
+            SELECT FROM (SELECT business_id FROM receipt
+                          WHERE business_id = coalesce(v_only, business_id) AND rail = given.rail
+                            AND transaction_id = given.transaction_id OFFSET 0) AS known
+             WHERE known.business_id = given.owner);
     INSERT INTO collection (business_id, id, reference, account_id, status, reason, source_currency, source_minor,
                             destination_currency, rail, transaction_id, payer, payee_name, scheme, remittance,
                             valued_at, name_check, destination_minor, fee_minor, vat_minor, credited_minor,
@@ -3655,13 +3658,11 @@ BEGIN
       FROM unnest(p_business_ids, v_ids, p_nows, v_inflows) WITH ORDINALITY AS given (owner, new_id, now)
      WHERE ordinality = ANY (v_sound) ORDER BY ordinality
         ON CONFLICT ON CONSTRAINT collection_one_per_transaction DO NOTHING;
-    GET DIAGNOSTICS v_count = ROW_COUNT;
-    IF v_count < cardinality(p_new) THEN
-        v_written := ARRAY(
-            SELECT at FROM (SELECT * FROM unnest(p_business_ids, v_ids) WITH ORDINALITY AS given (business_id, id, at)
-                             LIMIT cardinality(p_new)) AS given
-              JOIN collection ON collection.business_id = coalesce(v_only, given.business_id) AND collection.id = given.id
-             ORDER BY at);
+    SELECT coalesce(array_agg(at ORDER BY at), '{}') INTO v_written
+      FROM (SELECT * FROM unnest(p_business_ids, v_ids) WITH ORDINALITY AS given (owner, new_id, at)
+             LIMIT cardinality(p_new)) AS given
+      JOIN collection ON collection.business_id = coalesce(v_only, given.owner) AND collection.id = given.new_id;
+    IF cardinality(v_written) < cardinality(p_new) THEN
         IF v_written = '{}' THEN
             RETURN outcomes_of_inflows(p_business_ids, p_new, v_written);
         END IF;
@@ -3712,7 +3713,7 @@ DECLARE
     v_outcomes text[] := array_fill('written'::text, ARRAY[cardinality(p_new)]);
     v_inflow   collection;
 BEGIN
-    IF p_written IS NULL THEN
+    IF cardinality(p_written) = cardinality(p_new) THEN
         RETURN v_outcomes;
     END IF;
     FOR v_at IN 1 .. cardinality(p_new) LOOP
@@ -3735,7 +3736,7 @@ BEGIN
     RETURN v_outcomes;
 END
 $$;
-COMMENT ON FUNCTION outcomes_of_inflows IS 'What became of inflows; p_written are the places of those that were written, NULL when all were. Raises when an account has changed.';
+COMMENT ON FUNCTION outcomes_of_inflows IS 'What became of inflows; p_written are the places of those that were written. Raises when an account has changed.';
 
 CREATE FUNCTION record_inflow(p_business_id text, p_new json, p_now timestamptz) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
