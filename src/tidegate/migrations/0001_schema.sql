@@ -3727,11 +3727,12 @@ BEGIN
                               AND transaction_id = v_inflow.transaction_id) THEN
             PERFORM refuse_stale_change();
         END IF;
-        -- The same notification again, or the same money under another identifier.
-        v_outcomes[v_at] := CASE WHEN EXISTS (
-            SELECT FROM notification
-             WHERE rail = (p_new[v_at].notification).rail AND id = (p_new[v_at].notification).id)
-            THEN 'duplicate' ELSE 'already_received' END;
+        -- The same money under another identifier, or the same notification again.
+        v_outcomes[v_at] := 'already_received';
+        IF EXISTS (SELECT FROM notification
+                    WHERE rail = (p_new[v_at].notification).rail AND id = (p_new[v_at].notification).id) THEN
+            v_outcomes[v_at] := 'duplicate';
+        END IF;
     END LOOP;
     RETURN v_outcomes;
 END
