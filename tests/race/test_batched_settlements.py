@@ -238,6 +238,7 @@ async def test_settlements_of_several_businesses_share_a_transaction(
     assert await admin.fetchval("SELECT count(DISTINCT xmin::text) FROM journal") < len(accounts) / 2
 
 
+@pytest.mark.one_server("on a cluster a batch is of one business")
 async def test_outcomes_of_several_businesses_are_their_own(
     new_checkout: MakeCheckout, new_shop: MakeShop, runtime: Runtime, deps: PaymentDeps, admin: Any
 ) -> None:
