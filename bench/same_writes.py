@@ -101,17 +101,14 @@ def _book(kind: str, entries: list[dict[str, Any]], own: Mapping[str, str]) -> s
 
 
 def _count(row: Rows, own: Mapping[str, str]) -> str:
-    """An inflow of now, in the six totals that it belongs to."""
+    """An inflow of now, in the four totals that it belongs to."""
     currency, status = literal(row["destination_currency"]), row["status"]
     counts = ", ".join("1" if name == status else "0" for name in STATUSES)
     places = (
-        f"({own['business_id']}, {account}, '{span}', {starts_at}, {currency}, {counts})"
+        f"({own['business_id']}, {account}, '{span}', date_bin('{span}', now(), '2020-01-01 00:00+00'), {currency},"
+        f" {counts})"
         for account in ("''", own["account_id"])
-        for span, starts_at in (
-            ("4 weeks", "date_bin('4 weeks', now(), '2020-01-01 00:00+00')"),
-            ("6 hours", "date_bin('6 hours', now(), '2020-01-01 00:00+00')"),
-            ("all time", "'-infinity'"),
-        )
+        for span in ("4 weeks", "6 hours")
     )
     return (
         "INSERT INTO collection_tally AS t (business_id, account_id, span, starts_at, destination_currency,"
