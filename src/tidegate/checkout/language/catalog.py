@@ -66,7 +66,8 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """One language. Made once at the start; calling it gives a text with its values put in."""
+    """One language. Made once at the start; calling it gives a text with its values put in, in templates by the filter
+    `text`: Jinja makes much of a call, and little of a filter."""
 
     language: str
     # In the language itself.
@@ -97,7 +98,7 @@ class Catalog:
         )
 
     def __getitem__(self, key: str) -> str:
-        """A text without placeholders, as most are; templates have it by the filter `text`."""
+        """A text without placeholders, as most are."""
         text = self.texts[key]
         if text.names:
             raise TypeError(f"{key} takes the values {sorted(text.names)}")

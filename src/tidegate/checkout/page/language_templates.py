@@ -48,7 +48,7 @@ class LanguageTemplates:
             known=lambda value, allowed: value if value in allowed else None,
         )
         environment.filters.update(
-            text=words.__getitem__, grouped=grouped, plain_digits=plain_digits, unbroken=unbroken
+            text=words, rich=words.rich, grouped=grouped, plain_digits=plain_digits, unbroken=unbroken
         )
         # Nothing in our templates is an item that is written as an attribute, which Jinja's own would look for, too.
         environment.getattr = getattr  # type: ignore[assignment,method-assign]
@@ -67,7 +67,10 @@ class LanguageTemplates:
         return self._template(template).module.show  # type: ignore[attr-defined]
 
     def render(self, template: str, facts: dict[str, Any]) -> str:
-        return self._template(template).render(facts)
+        drawn = self._template(template)
+        # Jinja itself would put globals and facts together name by name, which takes 17 µs.
+        context = drawn.new_context({**self._environment.globals, **facts}, shared=True)
+        return "".join(drawn.root_render_func(context))
 
 
 @cache
