@@ -124,10 +124,6 @@ class PageModel:
         offer = self.offer(method)
         return offer.choices if offer else None
 
-    def takes(self, method: Method, choice: str) -> bool:
-        choices = self.choices_of(method)
-        return choices is None or choice in choices
-
     @cached_property
     def currency(self) -> Currency:
         return self.payment.order.asked.currency

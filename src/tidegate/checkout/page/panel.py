@@ -43,6 +43,8 @@ class Panel:
     type: str
     amount: str
     template: str
+    # Operators or banks that can be chosen; None for all.
+    choices: frozenset[str] | None
     # Why the last attempt by this method failed.
     failure: str | None
     # How many attempts are left, where the payer should know.
@@ -71,6 +73,7 @@ def _panel(page: PageModel, method: Method, cost: Cost) -> Panel:
         type=page.names.in_request(method),
         amount=page.money(cost.expected),
         template=_CLOSED if is_closed and step is PanelStep.FORM else _template(page, method, step),
+        choices=page.choices_of(method),
         failure=failure,
         tries=_tries(page, method, has_failed=failure is not None) if step is PanelStep.FORM else None,
         is_closed=is_closed,
