@@ -36,6 +36,8 @@ class LanguageTemplates:
             trim_blocks=True,
             lstrip_blocks=True,
             auto_reload=False,
+            # All of them are kept: a dictionary then, which is asked for the templates that another one extends.
+            cache_size=-1,
         )
         environment.globals.update(
             languages=LANGUAGES,

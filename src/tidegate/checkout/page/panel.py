@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from tidegate.checkout.page.model import PageModel
 from tidegate.checkout.page.price import Cost
@@ -33,8 +33,7 @@ PANEL_TEMPLATES = (*_TEMPLATES.values(), _CLOSED, _UNAVAILABLE, _HOSTED)
 _WRONG_ANSWERS = frozenset({FailureReason.WRONG_PIN, FailureReason.WRONG_OTP, FailureReason.WRONG_ADDRESS})
 
 
-@dataclass(frozen=True, kw_only=True)
-class Panel:
+class Panel(msgspec.Struct, frozen=True, kw_only=True):
     method: Method
     label: str
     href: str
