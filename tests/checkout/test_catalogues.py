@@ -167,14 +167,13 @@ def test_calls_in_programs_are_found(text: str, expected: dict[str | None, list[
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ('{{ words("a.b") }}', {"a.b": []}),
         ('{{ "a.b"|text }}', {"a.b": []}),
-        ("<a title=\"{{ words('a.b', x=y.z) }}\">", {"a.b": ["x"]}),
-        ('{{ page.words.rich("a", **more) }}', {"a": ["**"]}),
-        ('{% if words("a") %}{% endif %}{{ parts.box("b"|text, page) }}', {"a": [], "b": []}),
-        ('{{ words("a." ~ b ~ "_more") }}', {None: []}),
-        ("{{ words(key, x=1) }}", {None: ["x"]}),
-        ('{# words("a") #}{{ words.money("b") }}{{ rich("c") }}', {}),
+        ("<a title=\"{{ 'a.b'|text(x=y.z) }}\">", {"a.b": ["x"]}),
+        ('{{ "a"|rich(**more) }}', {"a": ["**"]}),
+        ('{% if "a"|text %}{% endif %}{{ parts.box("b"|text, page) }}', {"a": [], "b": []}),
+        ('{{ ("a." ~ b ~ "_more")|text }}', {None: []}),
+        ("{{ key|text(x=1) }}", {None: ["x"]}),
+        ('{# "a"|text #}{{ "b"|icon }}{{ text("c") }}', {}),
     ],
 )
 def test_calls_in_templates_are_found(text: str, expected: dict[str | None, list[str]]) -> None:
@@ -191,7 +190,7 @@ words(y)  # words: f.g
 # Nearer, but without a key.
 words(z)
 """
-TEMPLATE = "{# words: a.b,c.* #}\nwords: not.this {{ words(x) }}\n{{ words(y) }}{#\nwords: f.g #}\n{{ words(z) }}"
+TEMPLATE = "{# words: a.b,c.* #}\nwords: not.this {{ x|text }}\n{{ y|text }}{#\nwords: f.g #}\n{{ z|text }}"
 
 
 @pytest.mark.parametrize(
@@ -210,7 +209,7 @@ def test_the_nearest_comment_declares_what_a_call_may_ask_for(
 
 
 @pytest.mark.parametrize(
-    "use", [*uses_in_program('words(f"a.{b}_more")'), *uses_in_template('{{ words("a." ~ b ~ "_more") }}')]
+    "use", [*uses_in_program('words(f"a.{b}_more")'), *uses_in_template('{{ ("a." ~ b ~ "_more")|text }}')]
 )
 def test_a_key_that_is_put_together_has_a_pattern(use: Use) -> None:
     keys = ["a.x_more", "a.x", "axx_more", "b.x_more"]

@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 import msgspec
 import pytest
+from markupsafe import escape
 
 from build import Checkout
 from checkout.paying import WANTS_PIN, WANTS_PIN_AND_OTP, card
@@ -16,7 +17,7 @@ from pages.kinds import CHARGES, KENYAN
 from tidegate.checkout import store
 from tidegate.checkout.language.catalog import LANGUAGES, catalog_for
 from tidegate.checkout.model import NO_MOVEMENTS, Movements
-from tidegate.checkout.page.model import PageModel
+from tidegate.checkout.page.model import FormState, PageModel
 from tidegate.checkout.page.renderer import PageRenderer
 from tidegate.checkout.page.state import QUESTIONS, STEPS, PageState
 from tidegate.core.fee import FeeRule
@@ -156,6 +157,39 @@ async def test_every_state_is_drawn_and_no_text_becomes_markup(
             assert "<img src=x" not in text
             assert f'<html lang="{language}"' in text
             assert snapshot.business.name not in text
+
+
+async def test_no_text_takes_the_place_of_the_style_sheet(
+    snapshots: dict[str, PaymentSnapshot], renderer: PageRenderer
+) -> None:
+    snapshot, name = snapshots["plain"], '"></style>'
+    text = text_of(renderer, page_of(msgspec.structs.replace(snapshot, business=replace(snapshot.business, name=name))))
+    assert f"to {escape(name)}</title>" in text
+    colours, rules = re.findall(r"<style nonce=\"a+\">(.*?)</style>", text, re.DOTALL)
+    assert colours.startswith(":root{--accent:")
+    assert ".summary" in rules
+    assert name not in text
+
+
+async def test_fields_show_what_was_typed_escaped_and_in_no_other_page(
+    snapshots: dict[str, PaymentSnapshot], renderer: PageRenderer
+) -> None:
+    """Those in which nothing was typed are drawn once."""
+    fields = {
+        ("plain", Method.CARD): ("number", "expiry", "holder"),
+        ("plain", Method.USSD): ("bank",),
+        ("mobile form", Method.MOBILE_MONEY): ("phone", "operator"),
+        ("address", None): ("country", "line", "city", "postalCode"),
+    }
+    for (snapshot, asked), names in fields.items():
+        typed = FormState(dict.fromkeys(names, HOSTILE), dict.fromkeys(names, HOSTILE))
+        page = page_of(snapshots[snapshot], asked=asked)
+        before = text_of(renderer, page)
+        text = text_of(renderer, msgspec.structs.replace(page, form=typed))
+        wrong = re.findall(r'<p class="wrong" id="(\w+)-wrong">(.*)</p>', text)
+        assert wrong == [(name, escape(HOSTILE)) for name in names]
+        assert "<img src=x" not in text
+        assert text_of(renderer, page) == before
 
 
 async def test_what_a_payer_is_asked_for_is_what_the_page_says(

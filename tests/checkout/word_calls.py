@@ -23,7 +23,7 @@ ANYTHING = ".+"
 
 @dataclass(frozen=True)
 class Use:
-    """A call of `words` or `words.rich`, or a template's filter `text`.
+    """A call of `words` or `words.rich`; in a template, the filter `text` or `rich`.
 
     The pattern is that of a regular expression; without gaps it is the key."""
 
@@ -85,19 +85,10 @@ def _pattern_in_program(key: ast.expr) -> str:
 
 
 def uses_in_template(text: str) -> Iterator[Use]:
-    for call in Environment(autoescape=True).parse(text).find_all(nodes.Call):
-        if _is_words_in_template(call.node):
-            names = [keyword.key for keyword in call.kwargs] + (["**"] if call.dyn_kwargs else [])
-            yield Use(call.lineno, call.lineno, _pattern_in_template(call.args[0]), frozenset(names))
     for used in Environment(autoescape=True).parse(text).find_all(nodes.Filter):
-        if used.name == "text" and used.node is not None:
-            yield Use(used.lineno, used.lineno, _pattern_in_template(used.node), frozenset())
-
-
-def _is_words_in_template(called: nodes.Expr) -> bool:
-    if isinstance(called, nodes.Getattr) and called.attr == "rich":
-        called = called.node
-    return (called.name if isinstance(called, nodes.Name) else getattr(called, "attr", None)) == "words"
+        if used.name in ("text", "rich") and used.node is not None:
+            names = [str(keyword.key) for keyword in used.kwargs] + (["**"] if used.dyn_kwargs else [])
+            yield Use(used.lineno, used.lineno, _pattern_in_template(used.node), frozenset(names))
 
 
 def _pattern_in_template(key: nodes.Expr) -> str:

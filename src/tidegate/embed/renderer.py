@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from markupsafe import Markup
 from msgspec import structs
 
@@ -41,7 +39,7 @@ class FrameRenderer(PageRenderer):
         # The shop takes its customer on from the dialog; the frame itself goes nowhere.
         order = structs.replace(page.payment.order, redirect_url=None)
         snapshot = structs.replace(page.snapshot, payment=structs.replace(page.payment, order=order))
-        inside = replace(page, snapshot=snapshot)
+        inside = structs.replace(page, snapshot=snapshot)
         return self._with_script(self._shared.page(inside, template=template, status=status, cookies=cookies), page)
 
     def receipt(self, page: PageModel, *, cookies: CookieLines) -> Html:

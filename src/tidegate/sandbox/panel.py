@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import cache
+from typing import NamedTuple
 
 import msgspec
 
@@ -56,16 +57,14 @@ _ANSWERS: dict[PageState, tuple[tuple[dict[str, str], str, str], ...]] = {
 }
 
 
-@dataclass(frozen=True)
-class TestValue:
+class TestValue(NamedTuple):
     shown: str
     does: str
     # For the page's script: the tab, and the value of each field.
     fill: str
 
 
-@dataclass(frozen=True)
-class SimulatorView:
+class SimulatorView(msgspec.Struct, frozen=True):
     transfers: tuple[tuple[str, str], ...]
     takes_transfer: bool
     takes_answer: bool

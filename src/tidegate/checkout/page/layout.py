@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 from tidegate.checkout.language.catalog import Catalog
 from tidegate.checkout.page.model import PageModel
@@ -14,8 +15,7 @@ from tidegate.merchant.model import Business
 _COLOURS_CACHED_MAX = 4_096
 
 
-@dataclass(frozen=True)
-class Contact:
+class Contact(msgspec.Struct, frozen=True):
     """The best way to reach the shop."""
 
     address: str
@@ -23,16 +23,14 @@ class Contact:
     is_website: bool = False
 
 
-@dataclass(frozen=True)
-class Colours:
+class Colours(msgspec.Struct, frozen=True):
     """CSS of the merchant's accent, for both themes."""
 
     light: str
     dark: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Layout:
+class Layout(msgspec.Struct, frozen=True, kw_only=True):
     words: Catalog
     title: str
     is_test: bool

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from decimal import Decimal
 from functools import cached_property
@@ -37,19 +36,17 @@ DESCRIPTION_LENGTH_MAX = 140
 _UNPAID = frozenset({PageState.EXPIRED, PageState.CANCELLED, PageState.USED_UP})
 
 
-@dataclass(frozen=True)
-class FormState:
+class FormState(msgspec.Struct, frozen=True):
     """What the payer sent and what is wrong with it, to be shown again. Never the security code, PIN or OTP."""
 
-    values: Mapping[str, str] = field(default_factory=dict)
-    errors: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, str] = {}
+    errors: Mapping[str, str] = {}
 
 
 NOTHING_TYPED = FormState()
 
 
-@dataclass(frozen=True, kw_only=True)
-class PageModel:
+class PageModel(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     snapshot: PaymentSnapshot
     movements: Movements
     words: Catalog
@@ -123,10 +120,6 @@ class PageModel:
         """Operators or banks; None for all."""
         offer = self.offer(method)
         return offer.choices if offer else None
-
-    def takes(self, method: Method, choice: str) -> bool:
-        choices = self.choices_of(method)
-        return choices is None or choice in choices
 
     @cached_property
     def currency(self) -> Currency:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from tidegate.checkout.page.model import PageModel
 from tidegate.checkout.page.price import Cost
@@ -33,8 +33,7 @@ PANEL_TEMPLATES = (*_TEMPLATES.values(), _CLOSED, _UNAVAILABLE, _HOSTED)
 _WRONG_ANSWERS = frozenset({FailureReason.WRONG_PIN, FailureReason.WRONG_OTP, FailureReason.WRONG_ADDRESS})
 
 
-@dataclass(frozen=True, kw_only=True)
-class Panel:
+class Panel(msgspec.Struct, frozen=True, kw_only=True):
     method: Method
     label: str
     href: str
@@ -43,6 +42,8 @@ class Panel:
     type: str
     amount: str
     template: str
+    # Operators or banks that can be chosen; None for all.
+    choices: frozenset[str] | None
     # Why the last attempt by this method failed.
     failure: str | None
     # How many attempts are left, where the payer should know.
@@ -71,6 +72,7 @@ def _panel(page: PageModel, method: Method, cost: Cost) -> Panel:
         type=page.names.in_request(method),
         amount=page.money(cost.expected),
         template=_CLOSED if is_closed and step is PanelStep.FORM else _template(page, method, step),
+        choices=page.choices_of(method),
         failure=failure,
         tries=_tries(page, method, has_failed=failure is not None) if step is PanelStep.FORM else None,
         is_closed=is_closed,

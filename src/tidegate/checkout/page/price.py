@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from tidegate.checkout.language.money_format import MoneyParts
 from tidegate.checkout.page.model import PageModel
@@ -16,15 +16,13 @@ from tidegate.payment.variance import Variance
 LONG_AMOUNT = 13
 
 
-@dataclass(frozen=True)
-class Cost:
+class Cost(msgspec.Struct, frozen=True):
     expected: Money
     # On top of what is asked for; None where the shop bears it.
     fee: Fee | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Price:
+class Price(msgspec.Struct, frozen=True, kw_only=True):
     # Shown while this method is selected; None where it is the same for all of them.
     method: Method | None = None
     is_selected: bool = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import msgspec
 from markupsafe import Markup
 
 from tidegate.checkout.page.document import PdfDocument, pdf_by
@@ -15,8 +16,7 @@ from tidegate.core.colour import LIGHT, palette_for
 from tidegate.core.fee import FeeBearer
 
 
-@dataclass(frozen=True)
-class ReceiptPage:
+class ReceiptPage(msgspec.Struct, frozen=True):
     amount: str
     rows: list[ResultRow]
     notes: list[str]

@@ -22,6 +22,9 @@ from tidegate.infra.page.response import Html
 STATIC_PATH = "/pay/static"
 SCRIPT = "checkout.js"
 STYLE = "checkout.css"
+# Where the style sheet goes. It is put in as bytes: encoded with the page's text, it took 50 µs each time. What others
+# wrote has `"` and `<` escaped.
+_NO_STYLE = b'"></style>'
 # Without script a page that waits reloads itself this often.
 REFRESH_EVERY_S = 10
 # words: error.not_found, error.not_found_more, error.refused, error.refused_more, error.busy, error.busy_more
@@ -42,11 +45,8 @@ class PageRenderer:
     def __init__(self, site: PublicUrl, simulator: PanelSource | None) -> None:
         self._files = static.load(PACKAGE, "static", under=STATIC_PATH, site=site)
         self._simulator = simulator
-        self._shared_facts: dict[str, Any] = {
-            # The style sheet goes into the page itself, so that the first paint needs one request.
-            "css": self._files[STYLE].body.decode(),
-            "script": self._files[SCRIPT],
-        }
+        # In the page itself, so that the first paint needs one request.
+        self._style = b'">' + self._files[STYLE].body + b"</style>"
         templates_for(DEFAULT_LANGUAGE)
 
     @property
@@ -100,9 +100,9 @@ class PageRenderer:
     def html(
         self, template: str, layout: Layout, *, nonce: str, status: int = 200, cookies: CookieLines, **facts: Any
     ) -> Html:
-        shown = {**facts, **self._shared_facts, "layout": layout, "nonce": nonce}
+        shown = {**facts, "layout": layout, "nonce": nonce, "script": self._files[SCRIPT]}
         text = templates_for(layout.words.language).render(template, shown)
-        return Html(text.encode(), status, cookies=cookies)
+        return Html(text.encode().replace(_NO_STYLE, self._style, 1), status, cookies=cookies)
 
 
 def _refresh(page: PageModel, result: Result | None) -> str | None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
+import msgspec
 from markupsafe import escape
 
 from tidegate.checkout.model import ReturnStatus
@@ -27,8 +27,7 @@ LEAVE_AFTER_READING_S = 15
 LEAVE_WITHIN = timedelta(minutes=10)
 
 
-@dataclass(frozen=True)
-class ResultRow:
+class ResultRow(msgspec.Struct, frozen=True):
     label: str
     value: str
     # What a copy button copies; without it there is no button.
@@ -45,8 +44,7 @@ class Tone(StrEnum):
 _ICONS = {Tone.GOOD: "tick", Tone.WARN: "info", Tone.OFF: "cross"}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Result:
+class Result(msgspec.Struct, frozen=True, kw_only=True):
     tone: Tone
     icon: str
     title: str
