@@ -166,7 +166,7 @@ async def load(connection: Any, rows: int, *, now: datetime) -> AsyncIterator[st
     await connection.execute(_TALLY)
     found = await connection.fetchval(
         "SELECT sum(pending + successful + failed + reversed) FROM collection_tally"
-        " WHERE account_id = '' AND span = '4 weeks'"
+        " WHERE account_id = '' AND span = '2 weeks'"
     )
     if found != rows:
         raise BenchFailed(f"{rows:,} inflows were to be loaded, and {found:,} were counted")

@@ -108,7 +108,7 @@ def _count(row: Rows, own: Mapping[str, str]) -> str:
         f"({own['business_id']}, {account}, '{span}', date_bin('{span}', now(), '2020-01-01 00:00+00'), {currency},"
         f" {counts})"
         for account in ("''", own["account_id"])
-        for span in ("4 weeks", "6 hours")
+        for span in ("2 weeks", "6 hours")
     )
     return (
         "INSERT INTO collection_tally AS t (business_id, account_id, span, starts_at, destination_currency,"

@@ -119,7 +119,7 @@ TAMPERED = {
         "UPDATE collection_tally SET pending = pending + 1 WHERE span = '6 hours' AND account_id <> ''",
         "UPDATE collection_tally SET starts_at = date_bin('6 hours', starts_at, '2020-01-01 01:00+00')",
         "DELETE FROM collection_tally WHERE account_id = ''",
-        "DELETE FROM collection_tally WHERE span = '4 weeks'",
+        "DELETE FROM collection_tally WHERE span = '2 weeks'",
         "UPDATE collection SET status = 'failed' WHERE status = 'pending'",
     ],
 }  # fmt: skip

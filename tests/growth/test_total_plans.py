@@ -26,7 +26,7 @@ LARGE, SMALL = "a" * 24, "b" * 24
 CURRENCIES = (Currency.EUR, Currency.USD)
 # In three hours at each end there are six; the long spans of this time and half of a long one's short ones at each end,
 # in two currencies.
-ENTRIES_MAX = 2 * 6 + 2 * (16 + 2 * 57)
+ENTRIES_MAX = 2 * 6 + 2 * (32 + 2 * 29)
 
 _ACCOUNTS = """
     INSERT INTO virtual_account (business_id, id, status, currency, settlement_currency, account_type, holder, kyc,
@@ -93,7 +93,7 @@ def every_filter() -> list[tuple[str | None, Currency | None, CollectionStatus |
 
 def bounds(chance: random.Random) -> datetime | None:
     """Anywhere, near where spans begin, and far outside."""
-    long, short = timedelta(weeks=4), timedelta(hours=6)
+    long, short = timedelta(weeks=2), timedelta(hours=6)
     near = timedelta(milliseconds=chance.choice((-1, 0, 1)))
     anywhere = FIRST + chance.random() * SPAN
     return chance.choice(

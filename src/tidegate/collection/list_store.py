@@ -118,7 +118,7 @@ _STATEMENT_OF = {
            AND ($4::text IS NULL OR status = $4) AND $5::text IS NULL
            AND (($3::text IS NULL AND $4::text IS NULL)
                 OR EXISTS (SELECT FROM collection_tally AS tally
-                            WHERE tally.business_id = $1 AND tally.account_id = $2 AND tally.span = '4 weeks'
+                            WHERE tally.business_id = $1 AND tally.account_id = $2 AND tally.span = '2 weeks'
                               AND ($3::text IS NULL OR tally.destination_currency = $3)
                               AND CASE $4 WHEN 'pending' THEN pending WHEN 'successful' THEN successful
                                           WHEN 'failed' THEN failed WHEN 'reversed' THEN reversed

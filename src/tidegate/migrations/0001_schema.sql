@@ -2357,9 +2357,9 @@ COMMENT ON TABLE collection_tally IS 'How many inflows there are of each status,
 CREATE FUNCTION tally_places(p_account_id text, p_created_at timestamptz)
 RETURNS TABLE (account_id text, span text, starts_at timestamptz) LANGUAGE sql IMMUTABLE ROWS 4 AS $$
     SELECT place.account_id, place.span, place.starts_at
-      FROM (VALUES ('', '4 weeks', date_bin('4 weeks', p_created_at, '2020-01-01 00:00+00')),
+      FROM (VALUES ('', '2 weeks', date_bin('2 weeks', p_created_at, '2020-01-01 00:00+00')),
                    ('', '6 hours', date_bin('6 hours', p_created_at, '2020-01-01 00:00+00')),
-                   (p_account_id, '4 weeks', date_bin('4 weeks', p_created_at, '2020-01-01 00:00+00')),
+                   (p_account_id, '2 weeks', date_bin('2 weeks', p_created_at, '2020-01-01 00:00+00')),
                    (p_account_id, '6 hours', date_bin('6 hours', p_created_at, '2020-01-01 00:00+00')))
            AS place (account_id, span, starts_at)
 $$;
@@ -2458,8 +2458,8 @@ DECLARE
     -- The nearest beginnings of spans.
     v_first  CONSTANT timestamptz := date_bin('6 hours', v_start + interval '3 hours', v_origin);
     v_after  CONSTANT timestamptz := date_bin('6 hours', v_end + interval '3 hours', v_origin);
-    v_first_long CONSTANT timestamptz := date_bin('4 weeks', v_first + interval '2 weeks', v_origin);
-    v_after_long CONSTANT timestamptz := date_bin('4 weeks', v_after + interval '2 weeks', v_origin);
+    v_first_long CONSTANT timestamptz := date_bin('2 weeks', v_first + interval '1 week', v_origin);
+    v_after_long CONSTANT timestamptz := date_bin('2 weeks', v_after + interval '1 week', v_origin);
 BEGIN
     IF v_start >= v_end THEN
         RETURN 0;
@@ -2468,7 +2468,7 @@ BEGIN
     END IF;
     RETURN count_inflow_rows(p_business_id, p_account_id, p_currency, p_status, v_start, v_first)
          + count_tallied(p_business_id, p_account_id, p_currency, p_status, '6 hours', v_first, v_first_long)
-         + count_tallied(p_business_id, p_account_id, p_currency, p_status, '4 weeks', v_first_long, v_after_long)
+         + count_tallied(p_business_id, p_account_id, p_currency, p_status, '2 weeks', v_first_long, v_after_long)
          + count_tallied(p_business_id, p_account_id, p_currency, p_status, '6 hours', v_after_long, v_after)
          + count_inflow_rows(p_business_id, p_account_id, p_currency, p_status, v_after, v_end);
 END
