@@ -18,9 +18,9 @@ LINES: dict[str, Callable[[Environment], Line]] = {
     "create": create.line,
     "verify": reads.verify,
     "page": reads.page,
-    "settle": notifications.settle,
-    "settle-one": notifications.settle_one,
-    "inflow": notifications.inflow,
+    "settle": notifications.Settlements.line,
+    "settle-one": notifications.SettlementsOfOne.line,
+    "inflow": notifications.Inflows.line,
     "webhook": webhook.line,
     "statement": statement.line,
 }
@@ -43,15 +43,8 @@ console = Console(stderr=True)
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.option("--rounds", type=click.IntRange(1, 100), default=15, help="How often ours and its yardstick alternate.")
 @click.option("--seconds", type=click.IntRange(1, 120), default=1, help="How long each run of a round takes.")
-@click.option(
-    "--only", type=click.Choice([*LINES, *SECTIONS]), multiple=True, help="Measure only this line; repeatable."
-)
-@click.option(
-    "--stored",
-    type=click.IntRange(1, 100_000_000),
-    default=1_000_000,
-    help="Payments under fixed rates; and of one business in the dashboard.",
-)
+@click.option("--only", type=click.Choice([*LINES, *SECTIONS]), multiple=True, help="Only this line; repeatable.")
+@click.option("--stored", type=click.IntRange(1, 10**8), default=10**6, help="Payments already there.")
 @click.option("--businesses", type=click.IntRange(1, 10_000), default=1_000, help="Whose pages are shown.")
 def main(*, rounds: int, seconds: int, only: tuple[str, ...], stored: int, businesses: int) -> None:
     """Measure Tidegate against what it is built on: ratios, taken in turn on this machine.

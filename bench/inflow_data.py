@@ -82,9 +82,8 @@ _OWN = {
 _TALLY = """
 WITH short AS MATERIALIZED (
     SELECT business_id, account_id, date_bin('6 hours', created_at, '2020-01-01 00:00+00') AS began_at,
-           destination_currency, count(*) FILTER (WHERE status = 'pending') AS pending,
-           count(*) FILTER (WHERE status = 'successful') AS successful,
-           count(*) FILTER (WHERE status = 'failed') AS failed, count(*) FILTER (WHERE status = 'reversed') AS reversed
+           destination_currency, sum((status = 'pending')::int) AS pending, sum((status = 'failed')::int) AS failed,
+           sum((status = 'successful')::int) AS successful, sum((status = 'reversed')::int) AS reversed
       FROM collection GROUP BY 1, 2, 3, 4)
 INSERT INTO collection_tally (business_id, account_id, span, starts_at, destination_currency,
                               pending, successful, failed, reversed)

@@ -30,11 +30,9 @@ HOLDER = "Ada Obi"
 PAYER = "Chidi Eze"
 # More than a machine can do. Too few end the run with an error.
 PREPARED_PER_S = 4_000
-# Written before PostgreSQL examines its tables: sessions keep the plans that they made first, and on tables that are
-# almost empty those are scans of the whole table.
+# Written before PostgreSQL examines its tables: plans made while they are almost empty read all of them.
 FIRST_ROWS = 2_000
 _MANY = f"lpad((1 + serial % {BUSINESSES})::text, 24, '0')"
-_ONE = "lpad('1', 24, '0')"
 TRANSACTION = "'sbx_00000' || p_random"
 _BEGIN = f"""
     INSERT INTO business (id, code, name, email, created_at, updated_at)
@@ -71,6 +69,8 @@ def signed(arrived: MoneyArrived, secret: bytes, *, now: datetime) -> tuple[dict
 class NotificationLoad:
     """Notifications of one kind. What is about one of them is found by a key, in `tables`."""
 
+    name: str
+    target: float
     journal_kind: str
     amount: Money
     tables: ClassVar[Mapping[str, str]]
@@ -104,9 +104,11 @@ class NotificationLoad:
         self.next_serial += count
         return range(self.next_serial - count, self.next_serial)
 
-    def line(self, name: str, target: float) -> Line:
-        ours, yardstick = (partial(self._counted, run) for run in (self._ours, self._yardstick))
-        return Line(name, "pgbench, the same writes", ours, yardstick, target)
+    @classmethod
+    def line(cls, environment: Environment) -> Line:
+        load = cls(environment)
+        ours, yardstick = (partial(load._counted, run) for run in (load._ours, load._yardstick))
+        return Line(load.name, "pgbench, the same writes", ours, yardstick, load.target)
 
     def _ours(self, serials: range, seconds: float) -> Sample:
         # Signed just before they are sent, since a signature is good for five minutes only.
@@ -150,6 +152,7 @@ class NotificationLoad:
 class Settlements(NotificationLoad):
     """Transfers to payments that wait for one: copies of one that the API made, with an attempt of the same number."""
 
+    name, target = "settle", 0.6
     journal_kind = "checkout_settled"
     next_serial = 500_000_000
     # The API's own scattering of account numbers, in SQL.
@@ -177,11 +180,8 @@ class Settlements(NotificationLoad):
         pattern = f"settle-pattern-{self.next_serial}"
         pay_code = api.post(PATH, {**ORDER, "reference": pattern}, shop.create_headers)["payCode"]
         api.post(f"{PATH}/{pay_code}/charge", {"type": "bank_transfer"}, {})
-        found = self.environment.fetchrow(
-            "SELECT payment_id, expected_minor FROM attempt WHERE payment_id = (SELECT id FROM payment WHERE"
-            " reference = $1)",
-            pattern,
-        )
+        one = "payment_id = (SELECT id FROM payment WHERE reference = $1)"
+        found = self.environment.fetchrow(f"SELECT payment_id, expected_minor FROM attempt WHERE {one}", pattern)
         self._pattern, self.amount = found["payment_id"], Money(found["expected_minor"], Currency.NGN)
 
     def prepare(self, count: int) -> range:
@@ -215,13 +215,15 @@ class Settlements(NotificationLoad):
 class SettlementsOfOne(Settlements):
     """All of them wait for one wallet."""
 
+    name, target = "settle-one", 0.5
     next_serial = 800_000_000
-    business = _ONE
+    business = "lpad('1', 24, '0')"
 
 
 class Inflows(NotificationLoad):
     """Credits to virtual accounts, one for each business."""
 
+    name, target = "inflow", 0.5
     journal_kind = "inflow_credited"
     next_serial = 700_000_000
     amount = Money(25_000, Currency.EUR)
@@ -260,15 +262,3 @@ class Inflows(NotificationLoad):
 
     def key(self, serial: int, transaction_id: str) -> str:
         return transaction_id
-
-
-def settle(environment: Environment) -> Line:
-    return Settlements(environment).line("settle", target=0.6)
-
-
-def settle_one(environment: Environment) -> Line:
-    return SettlementsOfOne(environment).line("settle-one", target=0.5)
-
-
-def inflow(environment: Environment) -> Line:
-    return Inflows(environment).line("inflow", target=0.5)

@@ -146,7 +146,7 @@ class Overload:
 
 def overload(environment: Environment) -> Section:
     _stored(environment)
-    before_mb, with_supervisor_mb = resident_mb(environment.api.process.pid)
+    before_mb = resident_mb(environment.api.process.pid)
     rounds = [_overload(environment) for _ in range(min(ROUNDS_MAX, environment.options.rounds))]
     middle = sorted(rounds, key=lambda one: one.goodput)[len(rounds) // 2]
     counts = middle.seen.counts
@@ -170,7 +170,6 @@ def overload(environment: Environment) -> Section:
             Finding("never answered, or cut off", lost, at_most=0),
             Finding("p50 of creates at half capacity right afterwards", again_ms, "ms", at_most=P50_AIM_MS, decimals=1),
             Finding("memory of the API before", before_mb, "MB", at_most=API_AIM_MB),
-            Finding("the same, with its supervisor", with_supervisor_mb, "MB"),
             Finding("memory of the API afterwards", rounds[-1].memory_mb, "MB"),
             Finding("memory of the API, after the last over the first", growth, at_most=GROWTH_AIM, decimals=2),
         ],
@@ -188,6 +187,6 @@ def _overload(environment: Environment) -> Overload:
     files = (hard if soft == resource.RLIM_INFINITY else soft) - FILES_SPARE
     most = max(min(CONNECTIONS_MAX, files), CLIENTS)
     seen = _arrive(environment, TIMES * before_per_s, OVERLOAD_S, connections_max=most)
-    memory_mb, _ = resident_mb(environment.api.process.pid)
+    memory_mb = resident_mb(environment.api.process.pid)
     afterwards = _arrive(environment, HALF * before_per_s, AFTERWARDS_S)
     return Overload(before_per_s, create.create(environment, RUN_S).per_second, seen, afterwards, memory_mb)

@@ -20,28 +20,18 @@ OWN = frozenset(
     | {"pay_code", "reference", "account_id", "account_number", "action", "body", "payload"}
 )
 
-# Whether each is where this inflow is counted, since the moment differs between two.
-_TOTALS = """
-    SELECT jsonb_agg(to_jsonb(tally) || jsonb_build_object('is_its_place', place.span IS NOT NULL)
-                     ORDER BY tally.account_id, tally.span, tally.starts_at)
-      FROM collection JOIN collection_tally AS tally ON tally.business_id = collection.business_id
-      LEFT JOIN tally_places(collection.account_id, collection.created_at) AS place
-           ON (place.account_id, place.span, place.starts_at) = (tally.account_id, tally.span, tally.starts_at)
-"""
-
 
 def rows_of(environment: Environment, tables: Mapping[str, str], key: Any) -> dict[str, Any]:
     """Every row about one change, by table; `tables` are conditions on the key, and must have a journal. With an inflow
     come all totals of its business."""
     parts = [f"'{name}', (SELECT to_jsonb({name}) FROM {name} WHERE {one})" for name, one in tables.items()]
     journal = f"(SELECT id FROM journal WHERE {tables['journal']})"
-    parts.append(
-        f"'entries', (SELECT jsonb_agg(to_jsonb(entry) ORDER BY line) FROM entry WHERE journal_id = {journal})"
-    )
-    lists = ["entries"]
+    lists = {"entries": f"to_jsonb(entry) ORDER BY line) FROM entry WHERE journal_id = {journal}"}
     if "collection" in tables:
-        parts.append(f"'totals', ({_TOTALS} WHERE {tables['collection']})")
-        lists.append("totals")
+        business = f"(SELECT business_id FROM collection WHERE {tables['collection']})"
+        totals = "to_jsonb(tally) ORDER BY account_id, span) FROM collection_tally AS tally"
+        lists["totals"] = f"{totals} WHERE business_id = {business}"
+    parts += [f"'{name}', (SELECT jsonb_agg({one})" for name, one in lists.items()]
     row = environment.fetchrow(f"SELECT jsonb_build_object({', '.join(parts)})::text AS rows", key)
     found = json.loads(row["rows"])
     # The order of the tables is the order of the writes.

@@ -51,10 +51,9 @@ class Watch:
         return {**used_s, "client": children.ru_utime + children.ru_stime}
 
 
-def resident_mb(root: int) -> tuple[float, float]:
-    """Of the largest process, which is the one that works, and of it and its supervisor together."""
-    sizes = [int(fields[_RESIDENT_PAGES]) * _PAGE_MB for fields in _tree(root)]
-    return max(sizes, default=0.0), sum(sizes)
+def resident_mb(root: int) -> float:
+    """Of the largest process, which is the one that works."""
+    return max((int(fields[_RESIDENT_PAGES]) * _PAGE_MB for fields in _tree(root)), default=0.0)
 
 
 def _tree(root: int) -> Iterator[list[str]]:

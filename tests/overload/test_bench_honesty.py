@@ -29,7 +29,7 @@ def result(*ours_and_yardstick: tuple[int, int], target: float, others_share: fl
 def test_the_ratio_is_the_median_of_the_rounds_and_the_spread_their_extremes() -> None:
     found = result((60, 100), (40, 100), (55, 100), target=0.5)
     assert (found.ratio, found.is_reached, found.faults) == (0.55, True, [])
-    assert "| **0.55** | 0.40–0.60 | ≥ 0.50 | ✓ | server 100 |" in found.row
+    assert "| **0.55** | 0.40–0.60 | ≥ 0.50 | ✓ | server 100 (server 100) |" in found.row
 
 
 def test_a_missed_target_and_a_busy_machine_are_said() -> None:
