@@ -24,7 +24,7 @@ SCRIPT = "checkout.js"
 STYLE = "checkout.css"
 # Where the style sheet goes. It is put in as bytes: encoded with the page's text, it took 50 µs each time. What others
 # wrote has `"` and `<` escaped.
-_NO_STYLE = b'"></style>'
+_STYLE_PLACE = b'"></style>'
 # Without script a page that waits reloads itself this often.
 REFRESH_EVERY_S = 10
 # words: error.not_found, error.not_found_more, error.refused, error.refused_more, error.busy, error.busy_more
@@ -102,7 +102,7 @@ class PageRenderer:
     ) -> Html:
         shown = {**facts, "layout": layout, "nonce": nonce, "script": self._files[SCRIPT]}
         text = templates_for(layout.words.language).render(template, shown)
-        return Html(text.encode().replace(_NO_STYLE, self._style, 1), status, cookies=cookies)
+        return Html(text.encode().replace(_STYLE_PLACE, self._style, 1), status, cookies=cookies)
 
 
 def _refresh(page: PageModel, result: Result | None) -> str | None:
