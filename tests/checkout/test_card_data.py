@@ -47,9 +47,9 @@ CARDS = (SUCCEEDS, WANTS_PIN, WANTS_PIN_AND_OTP, WANTS_3DS, WANTS_ADDRESS, WITHO
 CVV, WRONG_PIN, WRONG_OTP = "8479", "907351", "73190846"
 SECRETS = (*CARDS, CVV, WRONG_PIN, WRONG_OTP)
 PATTERNS = {
-    # Alone: four digits stand inside many a time or identifier.
-    CVV: re.compile(rf"(?<![0-9A-Za-z.]){CVV}(?![0-9A-Za-z])"),
-    **{number: re.compile(r"[ -]?".join(number)) for number in (*CARDS, WRONG_PIN, WRONG_OTP)},
+    # Alone: a few digits stand inside many a time or identifier.
+    **{code: re.compile(rf"(?<![0-9A-Za-z.]){code}(?![0-9A-Za-z])") for code in (CVV, WRONG_PIN, WRONG_OTP)},
+    **{number: re.compile(r"[ -]?".join(number)) for number in CARDS},
 }
 
 
