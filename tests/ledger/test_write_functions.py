@@ -228,3 +228,62 @@ async def test_other_changes_are_refused_as_a_whole(
             done = False
     assert done in (False, "already_received", "duplicate")
     assert await rows(admin) == before
+
+
+async def test_functions_with_their_owners_rights_look_into_pg_temp_last(admin: Any) -> None:
+    found = await admin.fetch(
+        "SELECT proname FROM pg_proc WHERE prosecdef AND pronamespace = 'public'::regnamespace"
+        " AND 'search_path=public, pg_temp' <> ALL (coalesce(proconfig, '{}'))"
+    )
+    assert found == []
+
+
+@pytest.mark.one_server("on a cluster the function runs on another node")
+@pytest.mark.parametrize("table", ["journal", "entry", "wallet", "journal_to_link"])
+async def test_no_temporary_table_stands_in_for_the_ledger(
+    table: str, new_checkout: MakeCheckout, db: Database, admin: Any
+) -> None:
+    checkout = await new_checkout()
+    own = await settlement(checkout, admin)
+    before = await admin.fetchval(f"SELECT count(*) FROM {table}")
+    async with db.transaction() as tx:
+        await tx.execute(f"CREATE TEMPORARY TABLE {table} (LIKE public.{table} INCLUDING ALL) ON COMMIT DROP")
+        await tx.execute(f"GRANT ALL ON pg_temp.{table} TO PUBLIC")
+        outcomes = await tx.fetchval(
+            "SELECT apply_payment_changes($1, $2, now())", checkout.shop.business_id, json.dumps([own])
+        )
+        assert await tx.fetchval(f"SELECT count(*) FROM pg_temp.{table}") == 0
+    assert outcomes == ["written"]
+    assert await admin.fetchval(f"SELECT count(*) FROM {table}") > before
+
+
+@pytest.mark.parametrize("accounts", ["[0:1]={rail,refunds}", "{NULL,refunds}"])
+async def test_a_journal_whose_accounts_are_no_plain_list_is_refused(
+    accounts: str, new_checkout: MakeCheckout, db: Database, admin: Any
+) -> None:
+    business_id = (await new_checkout()).shop.business_id
+    before = await rows(admin)
+    posting = f"ROW('refund_started', 'x', '{accounts}', '{{NGN,NGN}}', '{{5,-5}}', now())::posting"
+    with pytest.raises(asyncpg.IntegrityConstraintViolationError):
+        async with db.connection() as tx:
+            await tx.fetchval(
+                f"SELECT post_journals_of_several(ARRAY[$1], ARRAY[{posting}], ARRAY[now()])", business_id
+            )
+    assert await rows(admin) == before
+
+
+@pytest.mark.parametrize("businesses", ["ARRAY[$1]", "ARRAY[$1, NULL]", "ARRAY[$1, $1, $1]"])
+async def test_changes_without_a_business_each_are_refused(
+    businesses: str, new_checkout: MakeCheckout, db: Database, admin: Any
+) -> None:
+    checkout = await new_checkout()
+    changes = json.dumps([{"version": 99}, await settlement(checkout, admin)])
+    before = await rows(admin)
+    with pytest.raises(asyncpg.InvalidParameterValueError):
+        async with db.connection() as tx:
+            await tx.fetchval(
+                f"SELECT apply_payment_changes_of_several({businesses}, $2, ARRAY[now(), now()])",
+                checkout.shop.business_id,
+                changes,
+            )
+    assert await rows(admin) == before

@@ -28,6 +28,7 @@ from tidegate.rail.notification import Destination, NotificationRef
 from tidegate.rail.state import Party
 from tidegate.runtime import Runtime
 from tidegate.settings import Settings
+from waiting import until_waiting
 
 RIVALS = 20
 
@@ -56,6 +57,18 @@ async def credited(admin: Any) -> tuple[int, int]:
     """Journals, and what the wallets hold."""
     journals = await admin.fetchval("SELECT count(*) FROM journal WHERE kind = 'inflow_credited'")
     return journals, int(await admin.fetchval("SELECT coalesce(sum(balance_minor), 0) FROM wallet"))
+
+
+@pytest.mark.one_server("on a cluster the lock is on the node of the business")
+async def test_a_transaction_notified_at_once_in_two_currencies_is_an_inflow_or_in_suspense(inflows: Inflows) -> None:
+    number, admin = await inflows.number(), inflows.admin
+    async with admin.transaction():
+        await admin.execute("SELECT lock_transactions(ARRAY[$1])", f"{inflows.shop.business_id} sandbox T-1")
+        bodies = [credit(number, transactionId="T-1", currency=currency) for currency in ("EUR", "USD")]
+        both = asyncio.gather(*(inflows.notify(body) for body in bodies))
+        await until_waiting(admin, 2)
+    assert [answer.status_code for answer in await both] == [200, 200]
+    assert await admin.fetchval("SELECT (SELECT count(*) FROM collection) + (SELECT count(*) FROM receipt)") == 1
 
 
 async def test_the_same_credit_notified_many_times_at_once_is_one(inflows: Inflows) -> None:

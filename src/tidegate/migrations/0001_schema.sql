@@ -1000,7 +1000,7 @@ COMMENT ON TYPE wallet_states IS 'Wallets that are locked, in the order of busin
 -- The only way into journal, entry and wallet, which the service itself may only read. So no trigger is needed to hold
 -- that journals balance and stay as they are.
 CREATE FUNCTION post_journals_of_several(p_business_ids text[], p_postings posting[], p_nows timestamptz[])
-RETURNS bigint[] LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET plan_cache_mode = force_generic_plan
+RETURNS bigint[] LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET plan_cache_mode = force_generic_plan
     SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off AS $$
 DECLARE
     v_posting         posting;
@@ -1135,7 +1135,9 @@ DECLARE
     v_at         integer;
 BEGIN
     IF v_lines = 0 OR v_lines IS DISTINCT FROM cardinality(p_posting.currencies)
-       OR v_lines IS DISTINCT FROM cardinality(p_posting.amounts_minor) THEN
+       OR v_lines IS DISTINCT FROM cardinality(p_posting.amounts_minor) OR array_position(p_posting.accounts, NULL) > 0
+       OR (array_lower(p_posting.accounts, 1), array_lower(p_posting.currencies, 1),
+           array_lower(p_posting.amounts_minor, 1)) <> (1, 1, 1) THEN
         RAISE EXCEPTION 'the journal % of % has no entries, or parts of some', p_posting.kind, p_posting.cause
             USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = 'journal_has_entries', TABLE = 'journal',
                   DETAIL = 'It violates the constraint "journal_has_entries".';
@@ -1225,7 +1227,7 @@ $$;
 COMMENT ON FUNCTION post_journal IS 'Posts one journal.';
 
 CREATE FUNCTION lock_balance(p_business_id text, p_currency text) RETURNS bigint
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     v_balance_minor bigint;
 BEGIN
@@ -1237,7 +1239,7 @@ $$;
 COMMENT ON FUNCTION lock_balance IS 'What a wallet has, and keeps until the transaction ends.';
 
 CREATE FUNCTION close_wallet_period(p_business_id text, p_currency text, p_until timestamptz) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
     UPDATE wallet SET booked_until = p_until
      WHERE business_id = p_business_id AND currency = p_currency AND booked_until < p_until;
@@ -2373,9 +2375,9 @@ BEGIN
     IF p_start = p_end THEN
         RETURN 0;
     END IF;
-    RETURN (SELECT coalesce(sum(CASE p_status WHEN 'pending' THEN pending WHEN 'successful' THEN successful
-                                              WHEN 'failed' THEN failed WHEN 'reversed' THEN reversed
-                                              ELSE pending + successful + failed + reversed END), 0)
+    RETURN (SELECT coalesce(sum(CASE WHEN p_status IS NULL THEN pending + successful + failed + reversed
+                                     WHEN p_status = 'pending' THEN pending WHEN p_status = 'successful' THEN successful
+                                     WHEN p_status = 'failed' THEN failed WHEN p_status = 'reversed' THEN reversed END), 0)
               FROM collection_tally
              WHERE business_id = p_business_id AND account_id = coalesce(p_account_id, '') AND span = p_span
                AND starts_at >= least(p_start, p_end) AND starts_at < greatest(p_start, p_end)
@@ -3043,7 +3045,7 @@ CREATE INDEX webhook_attempt_by_age ON webhook_attempt (started_at);
 -- webhook/queue_store.py does for all of them in one statement, which a cluster refuses.
 
 CREATE FUNCTION fan_out_events(p_business_id text, p_now timestamptz, p_limit integer) RETURNS integer
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     v_now   timestamptz := time_of(p_business_id, p_now);
     v_event record;
@@ -3081,7 +3083,7 @@ COMMENT ON FUNCTION fan_out_events IS 'Makes the deliveries of new events of a b
 
 CREATE FUNCTION claim_deliveries(
     p_business_id text, p_now timestamptz, p_in_flight_max integer, p_lease interval, p_token text
-) RETURNS json LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+) RETURNS json LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     v_now       timestamptz := time_of(p_business_id, p_now);
     v_endpoint      record;
@@ -3166,7 +3168,7 @@ $$;
 COMMENT ON FUNCTION claim_deliveries IS 'Leases due deliveries of a business, a few per endpoint, and sets when to look at each endpoint next.';
 
 CREATE FUNCTION finish_deliveries(p_business_id text, p_results json, p_circuits json, p_now timestamptz)
-RETURNS integer LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+RETURNS integer LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     v_result  record;
     v_circuit record;
@@ -3278,7 +3280,8 @@ GRANT SELECT, INSERT, UPDATE ON job_round TO tidegate_app;
 -- Writes
 --
 -- What is decided about money is written by these functions: each takes the business first, writes all of a change or
--- nothing, and says what became of it. They decide nothing, and refuse what no longer holds.
+-- nothing, and says what became of it. They decide nothing, and refuse what no longer holds. pg_temp comes last in their
+-- search_path: else it would come first, and a temporary table of the caller could stand in for the ledger.
 
 CREATE FUNCTION refuse_stale_change() RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
@@ -3286,6 +3289,17 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION refuse_stale_change IS 'Raises: a change decided on an older state must undo everything that was written with it.';
+
+CREATE FUNCTION refuse_incomplete(p_business_ids text[], p_count integer, p_nows timestamptz[]) RETURNS void
+    LANGUAGE plpgsql AS $$
+BEGIN
+    IF cardinality(p_business_ids) IS DISTINCT FROM p_count OR cardinality(p_nows) IS DISTINCT FROM p_count
+       OR array_position(p_business_ids, NULL) > 0 OR array_position(p_nows, NULL) > 0 THEN
+        RAISE EXCEPTION 'each change needs a business and a time' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION refuse_incomplete IS 'Raises unless there are as many businesses and times as changes.';
 
 CREATE FUNCTION begin_attempt(p_business_id text, p_change json, p_now timestamptz) RETURNS boolean
     LANGUAGE plpgsql AS $$
@@ -3407,6 +3421,7 @@ DECLARE
     v_postings      posting[] := '{}';
     v_posted_at     timestamptz[] := '{}';
 BEGIN
+    PERFORM refuse_incomplete(p_business_ids, cardinality(p_changes), p_nows);
     IF cardinality(p_changes) = 0 THEN
         RETURN '{}';
     END IF;
@@ -3538,7 +3553,7 @@ $$;
 COMMENT ON FUNCTION outcomes_of_payment_changes IS 'What became of changes; p_written are the places of those that were written.';
 
 CREATE FUNCTION apply_payment_changes(p_business_id text, p_changes json, p_now timestamptz) RETURNS text[]
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     v_changes payment_change[] := ARRAY(SELECT given FROM json_populate_recordset(NULL::payment_change, p_changes) AS given);
 BEGIN
@@ -3552,7 +3567,7 @@ COMMENT ON FUNCTION apply_payment_changes IS 'write_payment_changes for one busi
 -- costs alone is its commit, and the start of its statements. It does not wait for long, so that a business whose rows are
 -- locked does not hold up the others: each is then tried by itself.
 CREATE FUNCTION apply_payment_changes_of_several(p_business_ids text[], p_changes json, p_nows timestamptz[])
-RETURNS text[] LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET lock_timeout = '200ms' AS $$
+RETURNS text[] LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET lock_timeout = '200ms' AS $$
 BEGIN
     RETURN write_payment_changes(
         p_business_ids,
@@ -3617,6 +3632,19 @@ CREATE TYPE new_inflow AS (
 );
 COMMENT ON TYPE new_inflow IS 'An inflow, as a collection, and what came with it. Bytes are base64.';
 
+-- No key forbids that one transaction is an inflow and in suspense: who writes either waits here for the other.
+CREATE FUNCTION lock_transactions(p_names text[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_key bigint;
+BEGIN
+    FOR v_key IN SELECT DISTINCT hashtextextended(name, 0) AS key FROM unnest(p_names) AS name
+                  WHERE name IS NOT NULL ORDER BY key LOOP
+        PERFORM pg_advisory_xact_lock(v_key);
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION lock_transactions IS 'Holds transactions of banks, by business, rail and number, until the end of ours.';
+
 -- Rows are written together, as in write_payment_changes.
 CREATE FUNCTION write_inflows(p_business_ids text[], p_new new_inflow[], p_nows timestamptz[])
 RETURNS text[] LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_hashjoin = off SET enable_mergejoin = off
@@ -3631,6 +3659,9 @@ DECLARE
     v_sound        bigint[];
     v_written      bigint[];
 BEGIN
+    PERFORM refuse_incomplete(p_business_ids, cardinality(p_new), p_nows);
+    PERFORM lock_transactions(ARRAY(SELECT owner || ' ' || rail || ' ' || transaction_id
+                                      FROM unnest(p_business_ids, v_inflows) AS given (owner)));
     -- The account as it was read; and not held in suspense, where the bank has notified it before, in another currency.
     SELECT array_agg(given.ordinality) INTO v_sound
       FROM (SELECT owner, ordinality, account_id, account_version, rail, transaction_id
@@ -3738,7 +3769,7 @@ $$;
 COMMENT ON FUNCTION outcomes_of_inflows IS 'What became of inflows; p_written are the places of those that were written. Raises when an account has changed.';
 
 CREATE FUNCTION record_inflow(p_business_id text, p_new json, p_now timestamptz) RETURNS text
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
     RETURN (write_inflows(ARRAY[p_business_id], ARRAY[json_populate_record(NULL::new_inflow, p_new)], ARRAY[p_now]))[1];
 END
@@ -3746,7 +3777,7 @@ $$;
 COMMENT ON FUNCTION record_inflow IS 'write_inflows for one.';
 
 CREATE FUNCTION record_inflows_of_several(p_business_ids text[], p_new json[], p_nows timestamptz[])
-RETURNS text[] LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET lock_timeout = '200ms' AS $$
+RETURNS text[] LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET lock_timeout = '200ms' AS $$
 BEGIN
     RETURN write_inflows(
         p_business_ids, ARRAY(SELECT json_populate_record(NULL::new_inflow, given) FROM unnest(p_new) AS given), p_nows);
@@ -3766,7 +3797,7 @@ $$;
 COMMENT ON FUNCTION return_inflow IS 'Asks for the money of an inflow to go back.';
 
 CREATE FUNCTION change_inflow(p_business_id text, p_change json, p_now timestamptz) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     v_new    collection := json_populate_record(NULL::collection, p_change -> 'inflow');
     v_before text;
@@ -3813,12 +3844,13 @@ $$;
 COMMENT ON FUNCTION post_once IS 'Posts one journal. Raises when its cause was posted before.';
 
 CREATE FUNCTION record_unclaimed(p_business_id text, p_change json, p_now timestamptz) RETURNS text
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     v_new receipt := json_populate_record(NULL::receipt, p_change -> 'receipt');
     v_ref text := p_change -> 'notification' ->> 'id';
     v_is_known boolean;
 BEGIN
+    PERFORM lock_transactions(ARRAY[p_business_id || ' ' || v_new.rail || ' ' || v_new.transaction_id]);
     IF EXISTS (SELECT FROM collection
                 WHERE business_id = p_business_id AND rail = v_new.rail AND transaction_id = v_new.transaction_id) THEN
         RETURN 'already_received';
@@ -3848,7 +3880,7 @@ $$;
 COMMENT ON FUNCTION record_unclaimed IS 'Writes money that no wallet can be credited with, with its notification and journal. Outcomes as of record_inflow.';
 
 CREATE FUNCTION lock_unclaimed(p_business_id text, p_id bigint) RETURNS text
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
     RETURN (SELECT outcome FROM receipt WHERE business_id = p_business_id AND id = p_id FOR UPDATE);
 END
@@ -3856,7 +3888,7 @@ $$;
 COMMENT ON FUNCTION lock_unclaimed IS 'The outcome of a receipt, which stays until the transaction ends: two decisions on money in suspense, or a decision and a reversal, come one after the other.';
 
 CREATE FUNCTION decide_unclaimed(p_business_id text, p_change json, p_now timestamptz) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     v_new  suspense_decision := json_populate_record(NULL::suspense_decision, p_change -> 'decision');
     v_back money_return := json_populate_record(NULL::money_return, p_change -> 'return');
@@ -3901,7 +3933,7 @@ $$;
 COMMENT ON FUNCTION credit_from_suspense IS 'record_inflow with money from suspense, as pay_from_suspense.';
 
 CREATE FUNCTION confirm_return(p_business_id text, p_reference text, p_change json, p_now timestamptz) RETURNS boolean
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     v_collection_id bigint;
 BEGIN
@@ -3924,7 +3956,7 @@ $$;
 COMMENT ON FUNCTION confirm_return IS 'Writes that money has gone back, with its journal and event. False when that was written before.';
 
 CREATE FUNCTION start_refund(p_business_id text, p_change json, p_now timestamptz) RETURNS bigint
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     v_new refund := json_populate_record(NULL::refund, p_change -> 'refund');
 BEGIN
@@ -4308,7 +4340,7 @@ COMMENT ON COLUMN sandbox_trade.lease_until IS 'Until then a worker trades a day
 GRANT SELECT, INSERT, UPDATE ON sandbox_trade TO tidegate_app;
 
 CREATE FUNCTION reset_sandbox(p_business_id text) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     v_numbers text[] := ARRAY(SELECT account_number FROM virtual_account
                                WHERE business_id = p_business_id AND account_number IS NOT NULL);
@@ -4407,7 +4439,7 @@ $$;
 COMMENT ON FUNCTION removed_before IS 'Rows of a business that are older may be gone.';
 
 CREATE FUNCTION note_removal(p_kind text, p_before timestamptz, p_count bigint, p_now timestamptz) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     v_before timestamptz := least(p_before, now() - kept_at_least(p_kind));
     v_today  date := (p_now AT TIME ZONE 'UTC')::date;
@@ -4443,7 +4475,7 @@ COMMENT ON FUNCTION note_removal IS 'Counts what was removed, in the same transa
 
 -- By an array of keys, not by a join: a join that was planned while a table was small takes seconds once it is large.
 CREATE FUNCTION remove_notifications(p_rail text, p_ids text[], p_before timestamptz) RETURNS integer
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     v_before timestamptz := removable_before('notifications', '', p_before);
     v_count  integer;
@@ -4461,7 +4493,7 @@ $$;
 COMMENT ON FUNCTION remove_notifications IS 'Removes old notifications of a rail that were acted on. How many; none while another transaction removes some. Those in suspense or quarantine stay.';
 
 CREATE FUNCTION remove_bank_files(p_rail text, p_ids text[], p_before timestamptz) RETURNS integer
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     v_before timestamptz := removable_before('bank_files', '', p_before);
     v_count  integer;
@@ -4480,7 +4512,7 @@ $$;
 COMMENT ON FUNCTION remove_bank_files IS 'Removes the bytes of old files whose entries are all recorded. How many files. Their hashes, statements and entries stay.';
 
 CREATE FUNCTION remove_webhook_attempts(p_business_id text, p_delivery_ids text[], p_before timestamptz)
-RETURNS integer LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+RETURNS integer LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     v_before timestamptz := removable_before('webhook_attempts', p_business_id, p_before);
     v_count  integer;
@@ -4497,7 +4529,7 @@ $$;
 COMMENT ON FUNCTION remove_webhook_attempts IS 'Removes old attempts of deliveries, with the bodies of their answers. How many. The deliveries stay, as long as their events.';
 
 CREATE FUNCTION remove_events(p_business_id text, p_ids text[], p_before timestamptz) RETURNS integer
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     v_before     timestamptz := removable_before('events', p_business_id, p_before);
     v_ids        text[];
@@ -4532,7 +4564,7 @@ $$;
 COMMENT ON FUNCTION remove_events IS 'Removes old events with their deliveries. How many. An event stays while a delivery of it is pending, or parked for an operator.';
 
 CREATE FUNCTION remove_idempotency_keys(p_business_id text, p_keys text[], p_before timestamptz) RETURNS integer
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     v_before timestamptz := removable_before('idempotency_keys', p_business_id, p_before);
     v_count  integer;
@@ -4547,7 +4579,7 @@ $$;
 COMMENT ON FUNCTION remove_idempotency_keys IS 'Removes old answers kept under an Idempotency-Key. How many.';
 
 CREATE FUNCTION remove_mails(p_business_id text, p_ids text[], p_before timestamptz) RETURNS integer
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     v_before timestamptz := removable_before('mails', p_business_id, p_before);
     v_count  integer;
@@ -4563,7 +4595,7 @@ $$;
 COMMENT ON FUNCTION remove_mails IS 'Removes old messages to people that were sent, or refused for good, with their attachments. How many.';
 
 CREATE FUNCTION remove_sandbox_notifications(p_business_id text, p_ids text[], p_before timestamptz) RETURNS integer
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     v_before timestamptz := removable_before('sandbox_notifications', p_business_id, p_before);
     v_count  integer;
@@ -4579,7 +4611,7 @@ $$;
 COMMENT ON FUNCTION remove_sandbox_notifications IS 'Removes old notifications that the sandbox''s rail has sent. How many.';
 
 CREATE FUNCTION remove_sandbox_attempts(p_business_id text, p_references text[], p_before timestamptz) RETURNS integer
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     v_before timestamptz := removable_before('sandbox_attempts', p_business_id, p_before);
     v_count  integer;
@@ -4600,7 +4632,7 @@ $$;
 COMMENT ON FUNCTION remove_sandbox_attempts IS 'Removes old attempts at the sandbox''s rail whose payments have ended. How many.';
 
 CREATE FUNCTION remove_sandbox_payouts(p_business_id text, p_references text[], p_before timestamptz) RETURNS integer
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     v_before timestamptz := removable_before('sandbox_payouts', p_business_id, p_before);
     v_count  integer;
@@ -4685,7 +4717,7 @@ $$;
 COMMENT ON FUNCTION erase_bank_entries IS 'Erases fields of these transactions from the entries of bank files. The bytes of the files they came in leave as a whole: they cannot be erased in part.';
 
 CREATE FUNCTION erase_bank_payer(p_transaction_ids text[]) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
     PERFORM erase_bank_entries(p_transaction_ids, ARRAY['counterparty', 'remittance', 'end_to_end_id']);
     UPDATE bank_payout
@@ -4699,7 +4731,7 @@ $$;
 COMMENT ON FUNCTION erase_bank_payer IS 'Erases the payers of these transactions from bank files, and from payments to them that have ended.';
 
 CREATE FUNCTION erase_bank_payee(p_transaction_ids text[]) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
     PERFORM erase_bank_entries(p_transaction_ids, ARRAY['payee_name']);
 END
@@ -4756,7 +4788,7 @@ $$;
 COMMENT ON FUNCTION payment_erasure_block IS 'Why the payer of a payment cannot be erased yet: open, while money may still move or is in suspense; undelivered, while an event or a mail is on its way. NULL when it can.';
 
 CREATE FUNCTION erase_payment(p_business_id text, p_payment_id bigint, p_now timestamptz) RETURNS text
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     v_obstacle text;
 BEGIN
@@ -4827,7 +4859,7 @@ $$;
 COMMENT ON FUNCTION inflow_erasure_block IS 'Why the payer of an inflow cannot be erased yet; as for a payment.';
 
 CREATE FUNCTION erase_inflow(p_business_id text, p_collection_id bigint, p_now timestamptz) RETURNS text
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     v_inflow   collection;
     v_obstacle text;
@@ -4872,7 +4904,7 @@ $$;
 COMMENT ON FUNCTION account_erasure_block IS 'Why the holder of an account cannot be erased yet: open, until it is closed or was declined; undelivered, while an event is on its way. NULL when it can.';
 
 CREATE FUNCTION erase_account(p_business_id text, p_account_id text, p_now timestamptz) RETURNS text
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     v_account  virtual_account;
     v_obstacle text;
@@ -4904,7 +4936,7 @@ $$;
 COMMENT ON FUNCTION erase_account IS 'Erases the holder of an account that is closed. erased, unknown, or what blocks it. Inflows have the name too: erase_payees comes first.';
 
 CREATE FUNCTION erase_payees(p_business_id text, p_collection_ids bigint[]) RETURNS integer
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     v_count integer;
 BEGIN
@@ -4923,7 +4955,7 @@ $$;
 COMMENT ON FUNCTION erase_payees IS 'Erases the name of the recipient from inflows, and how it was compared; the verdict stays. How many.';
 
 CREATE FUNCTION erase_notifications(p_rail text, p_ids text[]) RETURNS integer
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     v_count integer;
 BEGIN
@@ -4936,7 +4968,7 @@ $$;
 COMMENT ON FUNCTION erase_notifications IS 'Erases the bodies of notifications that were acted on. How many. Those in suspense or quarantine stay.';
 
 CREATE FUNCTION erase_answers(p_business_id text, p_keys text[]) RETURNS integer
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     v_count integer;
 BEGIN
