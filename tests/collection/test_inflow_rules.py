@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from conftest import MakeCheckout
 from inflow import CLOSE, DIFFERENT, Inflows, credit, reversal_of
 from tidegate.account import commands as accounts
 from tidegate.audit.model import OPERATOR
@@ -107,6 +108,30 @@ async def test_the_same_bank_reference_for_another_account_is_quarantined(inflow
     [why] = await quarantined(inflows)
     assert "T-1" in why
     assert await inflows.wallet("EUR") == 95_00
+
+
+@pytest.mark.parametrize("is_inflow_first", [True, False])
+@pytest.mark.parametrize("says", ["money arrived", "the attempt succeeded"])
+async def test_one_bank_reference_is_an_inflow_or_pays_a_payment(
+    says: str, is_inflow_first: bool, inflows: Inflows, new_checkout: MakeCheckout
+) -> None:
+    checkout = await new_checkout(inflows.shop)
+    inflow = credit(await inflows.number(), transactionId="T-1")
+    payment = credit(await checkout.account(), 10_000, currency="NGN", scheme="nip", transactionId="T-1")
+    if says == "the attempt succeeded":
+        reference = await inflows.admin.fetchval("SELECT reference FROM attempt")
+        payment = {
+            "type": "attempt.succeeded", "id": payment["id"], "businessId": inflows.shop.business_id,
+            "reference": reference, "transactionId": "T-1", "amount": "10000", "currency": "NGN",
+        }  # fmt: skip
+    notifications = [inflow, payment] if is_inflow_first else [payment, inflow]
+    for notification in notifications:
+        assert (await inflows.notify(notification)).status_code == 200
+    [why] = await quarantined(inflows)
+    assert "T-1" in why
+    seen = await counts(inflows)
+    assert (seen["collection"], seen["receipt"], seen["journal"]) == (is_inflow_first, not is_inflow_first, 1)
+    assert (await checkout.record())["status"] == ("pending" if is_inflow_first else "success")
 
 
 @pytest.mark.parametrize("amount", [0, -1, "0", "-5", "1.005", "1e9999", "", "x", None, [], 10**19])

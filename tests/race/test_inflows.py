@@ -11,6 +11,7 @@ from typing import Any
 import asyncpg
 import pytest
 
+from conftest import MakeCheckout
 from inflow import CLOSE, HOLDER, Inflows, credit, reversal_of
 from receiver import receiving
 from tidegate.account import commands as accounts
@@ -60,11 +61,17 @@ async def credited(admin: Any) -> tuple[int, int]:
 
 
 @pytest.mark.one_server("on a cluster the lock is on the node of the business")
-async def test_a_transaction_notified_at_once_in_two_currencies_is_an_inflow_or_in_suspense(inflows: Inflows) -> None:
+@pytest.mark.parametrize("other", ["in suspense", "of a payment"])
+async def test_a_transaction_notified_at_once_in_two_ways_is_recorded_once(
+    other: str, inflows: Inflows, new_checkout: MakeCheckout
+) -> None:
     number, admin = await inflows.number(), inflows.admin
+    place = {"currency": "USD"}
+    if other == "of a payment":
+        place = {"currency": "NGN", "accountNumber": await (await new_checkout(inflows.shop)).account()}
     async with admin.transaction():
         await admin.execute("SELECT lock_transactions(ARRAY[$1])", f"{inflows.shop.business_id} sandbox T-1")
-        bodies = [credit(number, transactionId="T-1", currency=currency) for currency in ("EUR", "USD")]
+        bodies = [credit(number, transactionId="T-1", **fields) for fields in ({}, place)]
         both = asyncio.gather(*(inflows.notify(body) for body in bodies))
         await until_waiting(admin, 2)
     assert [answer.status_code for answer in await both] == [200, 200]

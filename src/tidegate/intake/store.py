@@ -104,10 +104,13 @@ class Recorded(msgspec.Struct, frozen=True):
     account_number: str | None
     # It is or was; its notifications are kept for ever.
     is_in_suspense: bool = False
+    is_inflow: bool = False
 
-    def is_same_as(self, other: Recorded) -> bool:
-        numbers = {self.account_number, other.account_number} - {None}
-        return self.amount == other.amount and len(numbers) <= 1
+    def is_same_as(self, notified: Recorded) -> bool:
+        if self.is_inflow and notified.account_number is None:
+            return False  # What a rail says of an attempt is about no inflow.
+        numbers = {self.account_number, notified.account_number} - {None}
+        return self.amount == notified.amount and len(numbers) <= 1
 
     def __str__(self) -> str:
         return str(self.amount) + (" to " + self.account_number if self.account_number else "")
@@ -117,13 +120,15 @@ async def find_recorded(tx: Tx, business_id: str, rail: str, transaction_id: str
     row = await tx.fetchrow(
         """
         -- As it was notified first, also when its owner has it since under another account.
-        SELECT amount_minor, currency, account_number, true AS is_in_suspense FROM suspense_decision
+        SELECT amount_minor, currency, account_number, true AS is_in_suspense, false AS is_inflow
+          FROM suspense_decision
          WHERE business_id = $1 AND rail = $2 AND transaction_id = $3 AND decision = 'assigned'
          UNION ALL
-        SELECT amount_minor, currency, account_number, outcome IN ('suspense', 'decided') FROM receipt
+        SELECT amount_minor, currency, account_number, outcome IN ('suspense', 'decided'), false FROM receipt
          WHERE business_id = $1 AND rail = $2 AND transaction_id = $3
          UNION ALL
-        SELECT collection.source_minor, collection.source_currency, account.account_number, false FROM collection
+        SELECT collection.source_minor, collection.source_currency, account.account_number, false, true
+          FROM collection
           JOIN virtual_account AS account ON account.business_id = $1 AND account.id = collection.account_id
          WHERE collection.business_id = $1 AND collection.rail = $2 AND transaction_id = $3
         """,
@@ -132,7 +137,7 @@ async def find_recorded(tx: Tx, business_id: str, rail: str, transaction_id: str
     if row is None:
         return None
     amount = Money(row["amount_minor"], Currency(row["currency"]))
-    return Recorded(amount, row["account_number"], row["is_in_suspense"])
+    return Recorded(amount, row["account_number"], row["is_in_suspense"], row["is_inflow"])
 
 
 async def put_into_suspense(

@@ -3301,6 +3301,20 @@ END
 $$;
 COMMENT ON FUNCTION refuse_incomplete IS 'Raises unless there are as many businesses and times as changes.';
 
+-- No key forbids that one transaction is an inflow and also pays a payment or is in suspense: who writes one waits here for the
+-- other.
+CREATE FUNCTION lock_transactions(p_names text[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_key bigint;
+BEGIN
+    FOR v_key IN SELECT DISTINCT hashtextextended(name, 0) AS key FROM unnest(p_names) AS name
+                  WHERE name IS NOT NULL ORDER BY key LOOP
+        PERFORM pg_advisory_xact_lock(v_key);
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION lock_transactions IS 'Holds transactions of banks, by business, rail and number, until the end of ours.';
+
 CREATE FUNCTION begin_attempt(p_business_id text, p_change json, p_now timestamptz) RETURNS boolean
     LANGUAGE plpgsql AS $$
 DECLARE
@@ -3400,7 +3414,7 @@ COMMENT ON TYPE payment_change IS 'A payment, its attempt, and what came with th
 -- Rows are written together: most of what one costs alone is the start of its statement. They are locked in the order given:
 -- joins are loops, and indexes are the only way to a row. LIMIT makes PostgreSQL expect few changes, and OFFSET 0 keeps it from
 -- joining: each row is looked up by its key, also by plans that were made when the tables were empty. v_only tells a cluster
--- which node has all rows.
+-- which node has all rows; where there is none, business_id = coalesce(v_only, business_id) is always true.
 CREATE FUNCTION write_payment_changes(p_business_ids text[], p_changes payment_change[], p_nows timestamptz[])
 RETURNS text[] LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_hashjoin = off SET enable_mergejoin = off
     SET enable_seqscan = off AS $$
@@ -3425,6 +3439,8 @@ BEGIN
     IF cardinality(p_changes) = 0 THEN
         RETURN '{}';
     END IF;
+    PERFORM lock_transactions(ARRAY(SELECT owner || ' ' || rail || ' ' || transaction_id
+                                      FROM unnest(p_business_ids, p_changes) AS given (owner)));
     SELECT coalesce(array_agg(rail || '/' || id), '{}') INTO v_known FROM notification
      WHERE rail = ANY (ARRAY(SELECT ref_rail FROM unnest(p_changes))) AND id = ANY (ARRAY(SELECT ref_id FROM unnest(p_changes)));
     -- Who comes at the same moment waits here, and finds another version. A rail reports one success both in its answer
@@ -3443,6 +3459,11 @@ BEGIN
            AND (given.ref_id IS NULL OR given.ref_rail || '/' || given.ref_id <> ALL (v_known))
            AND NOT EXISTS (
                 SELECT FROM (SELECT business_id FROM receipt
+                              WHERE business_id = coalesce(v_only, business_id) AND rail = given.rail
+                                AND transaction_id = given.transaction_id OFFSET 0) AS known
+                 WHERE known.business_id = given.business_id)
+           AND NOT EXISTS (
+                SELECT FROM (SELECT business_id FROM collection
                               WHERE business_id = coalesce(v_only, business_id) AND rail = given.rail
                                 AND transaction_id = given.transaction_id OFFSET 0) AS known
                  WHERE known.business_id = given.business_id)
@@ -3541,6 +3562,8 @@ BEGIN
         IF EXISTS (SELECT FROM notification WHERE rail = v_change.ref_rail AND id = v_change.ref_id) THEN
             v_outcomes[v_at] := 'duplicate';
         ELSIF EXISTS (SELECT FROM receipt WHERE business_id = v_business_id AND rail = v_change.rail
+                         AND transaction_id = v_change.transaction_id)
+           OR EXISTS (SELECT FROM collection WHERE business_id = v_business_id AND rail = v_change.rail
                          AND transaction_id = v_change.transaction_id) THEN
             v_outcomes[v_at] := 'already_received';
         ELSE
@@ -3631,19 +3654,6 @@ CREATE TYPE new_inflow AS (
     journal         posting
 );
 COMMENT ON TYPE new_inflow IS 'An inflow, as a collection, and what came with it. Bytes are base64.';
-
--- No key forbids that one transaction is an inflow and in suspense: who writes either waits here for the other.
-CREATE FUNCTION lock_transactions(p_names text[]) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-    v_key bigint;
-BEGIN
-    FOR v_key IN SELECT DISTINCT hashtextextended(name, 0) AS key FROM unnest(p_names) AS name
-                  WHERE name IS NOT NULL ORDER BY key LOOP
-        PERFORM pg_advisory_xact_lock(v_key);
-    END LOOP;
-END
-$$;
-COMMENT ON FUNCTION lock_transactions IS 'Holds transactions of banks, by business, rail and number, until the end of ours.';
 
 -- Rows are written together, as in write_payment_changes.
 CREATE FUNCTION write_inflows(p_business_ids text[], p_new new_inflow[], p_nows timestamptz[])
