@@ -32,7 +32,7 @@ from dashboard.people import People, SignedInPerson
 from inflow import Inflows
 from infra.stopwatch import Stopwatch
 from serving import serving
-from tidegate import worker
+from tidegate import app, worker
 from tidegate.core.clock import ShiftedClock, SystemClock, monotonic_s
 from tidegate.core.ids import Mode
 from tidegate.deployment import commands as deployment
@@ -61,7 +61,7 @@ os.environ["SSL_CERT_FILE"] = str(Path(__file__).with_name("authority.pem"))
 batcher.WAIT_S = keyed_batcher.SLOT_WAIT_S = infra_db.POOL_WAIT_S = 60.0
 infra_db.LOCK_WAIT_MS = 30_000
 infra_db.CONNECT_TIMEOUT_S = 60.0
-infra_db.STATEMENT_TIMEOUT_MS = infra_db.IDLE_IN_TRANSACTION_MS = 60_000
+infra_db.STATEMENT_TIMEOUT_MS = infra_db.IDLE_IN_TRANSACTION_MS = app.DASHBOARD_STATEMENT_MS = 60_000
 
 
 def log_plainly() -> None:

@@ -54,6 +54,6 @@ async def test_three_machines_let_pass_what_one_would(machines: list[str], db: D
     allowed = per_second * (monotonic_s() - began) + burst
     for client in clients:
         await client.aclose()
-    refused = answers.pop(429)
+    refused = answers.pop(429, 0)  # None where the machine asks no faster than is allowed.
     assert len(answers) == 1, answers
     assert answers.total() == pytest.approx(min(allowed, answers.total() + refused), rel=0.1)
