@@ -17,6 +17,7 @@ UNEVEN_FROM_BYTES = 1024**3
 
 async def examine_cluster(tx: Tx) -> AsyncIterator[Finding]:
     missing = await cluster.list_missing(tx)
+    missing += [f"sequences of {node}" for node in await cluster.list_incomplete_nodes(tx)]
     advice = "run `tidegate migrate`: it brings them to the nodes"
     yield Finding("cluster tables", not missing, ", ".join(missing) or "every table is where it belongs", advice)
     yield await examine_nodes(tx)
