@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shutil
 import tempfile
@@ -16,6 +17,7 @@ from typing import Any
 import asyncpg
 import httpx
 import pytest
+from click.testing import CliRunner
 from local_cluster.nodes import HOW_TO_GET, Nodes, find_bin, port_of
 
 from build import Shop, make_shop
@@ -24,11 +26,11 @@ from conftest import ENCRYPTION_KEY, check_books
 from inflow import Inflows, credit
 from ledger.booking import new_business
 from serving import serving
+from tidegate.cli import main
 from tidegate.core.clock import SystemClock
 from tidegate.core.errors import Unavailable
 from tidegate.core.ids import Mode
 from tidegate.deployment import commands as deployment
-from tidegate.doctor.cluster import examine_cluster
 from tidegate.infra import leased_work
 from tidegate.infra.db import Database, Tx
 from tidegate.infra.lease_store import Lease
@@ -175,15 +177,17 @@ async def test_a_node_that_dies_between_the_two_phases_of_a_commit_loses_nothing
     await check_books(faulty.runtime)
 
 
-async def test_the_doctor_names_a_node_that_is_down(faulty: FaultyCluster) -> None:
+async def test_the_doctor_names_a_node_that_is_down(faulty: FaultyCluster, tmp_path: Path) -> None:
+    variables = {"DATABASE_URL": faulty.url, "TIDEGATE_HOME": str(tmp_path)}
     faulty.nodes.kill_node(2)
     try:
-        async with faulty.runtime.db.connection() as tx:
-            found = {finding.subject: finding async for finding in examine_cluster(tx)}
+        said = await asyncio.to_thread(CliRunner().invoke, main, ["doctor", "--json"], env=variables)
     finally:
         faulty.nodes.start_node(2)
-    assert not found["cluster nodes"].is_well
-    assert str(port_of(2)) in found["cluster nodes"].what
+    assert said.exit_code == 1
+    (found,) = json.loads(said.output)
+    assert found["subject"] == "cluster nodes"
+    assert found["what"] == f"{faulty.nodes.home}:{port_of(2)}"
 
 
 async def test_the_first_statement_after_a_node_was_away_may_be_tried_again(faulty: FaultyCluster) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any
 
+import asyncpg
 import pytest
-from local_cluster.nodes import NODES, Nodes
+from local_cluster.nodes import NODES, Nodes, port_of
 
 from tidegate.core.ids import Mode
 from tidegate.deployment import commands as deployment
@@ -44,3 +45,19 @@ async def test_the_doctor_knows_the_nodes_and_what_each_has(cluster: Nodes, db: 
     found = await examined(db)
     assert all(is_well for is_well, _ in found.values()), found
     assert found["cluster balance"][1].count("shards") == NODES - 1
+
+
+async def test_a_node_that_came_later_gets_what_functions_use(
+    cluster: Nodes, database_url: str, admin: Any, db: Database
+) -> None:
+    """Citus brings tables, types and functions to it, but no sequence that only the body of a function names."""
+    node = await asyncpg.connect(cluster.url(await admin.fetchval("SELECT current_database()"), 2))
+    try:
+        await node.execute("DROP SEQUENCE collection_serial")
+    finally:
+        await node.close()
+    name = f"{cluster.home}:{port_of(2)}"
+    assert (await examined(db))["cluster tables"] == (False, f"sequences of {name}")
+    assert await deployment.prepare(database_url, Mode.SANDBOX) == [f"{name}: has the sequences too"]
+    assert (await examined(db))["cluster tables"][0]
+    assert await deployment.prepare(database_url, Mode.SANDBOX) == []

@@ -13,6 +13,7 @@ from tidegate.cli.merchant_webhooks import running_settings
 from tidegate.core.clock import SystemClock
 from tidegate.core.finding import Finding
 from tidegate.core.money import Currency, Money
+from tidegate.doctor.cluster import examine_nodes
 from tidegate.doctor.commands import examine, examine_audit_trail, examine_books, examine_rails
 from tidegate.doctor.installation import examine_installation
 from tidegate.infra.db import Database
@@ -35,6 +36,9 @@ def doctor(with_books: bool, is_deep: bool, as_json: bool) -> None:
 
     async def run(db: Database) -> tuple[list[Finding], list[BooksSum]]:
         now = SystemClock().now()
+        # With a node down, most of the other questions have no answer.
+        if db.is_cluster and not (nodes := await _examine_nodes(db)).is_well:
+            return [nodes], []
         findings = [finding async for finding in examine(db, settings, vault, now=now)]
         findings += await examine_rails(db, settings, now=now)
         if is_deep:
@@ -54,6 +58,11 @@ def doctor(with_books: bool, is_deep: bool, as_json: bool) -> None:
             show_table(_trial_balance(sums), "Nothing is booked yet.")
     if not all(finding.is_well for finding in findings):
         raise SystemExit(1)
+
+
+async def _examine_nodes(db: Database) -> Finding:
+    async with db.connection() as tx:
+        return await examine_nodes(tx)
 
 
 def _to_json(findings: list[Finding], sums: list[BooksSum], with_books: bool) -> object:

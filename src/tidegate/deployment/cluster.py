@@ -104,7 +104,8 @@ async def distribute(tx: Tx) -> list[str]:
     await store.plan_for_values(tx)
     pending = await list_missing(tx)
     functions = [one for one in await store.list_functions(tx) if _is_pending(one)]
-    if not pending and not functions:
+    incomplete = await list_incomplete_nodes(tx)
+    if not pending and not functions and not incomplete:
         return []
     await store.set_up(tx)
     done = await _distribute_tables(tx, pending)
@@ -114,13 +115,20 @@ async def distribute(tx: Tx) -> list[str]:
             await store.send_to_its_business(tx, function.signature, always=function.name in SENT_IN_TRANSACTIONS)
         else:
             await store.copy_function(tx, function.signature)
-    return [*done, f"{len(functions)} functions are on every node"]
+    if functions:
+        done.append(f"{len(functions)} functions are on every node")
+    return [*done, *(f"{node}: has the sequences too" for node in incomplete)]
 
 
 async def list_missing(tx: Tx) -> list[str]:
     """Tables that are on the coordinator and belong on the nodes."""
     known = await store.list_distributed(tx)
     return [name for name in await store.list_tables(tx) if name not in known and name not in ON_THE_COORDINATOR]
+
+
+async def list_incomplete_nodes(tx: Tx) -> list[str]:
+    """Nodes that were added after the tables were distributed: Citus brings everything to them but sequences."""
+    return await store.list_incomplete_nodes(tx)
 
 
 def _is_pending(function: store.Function) -> bool:

@@ -94,6 +94,20 @@ async def distribute(tx: Tx, table: str, column: str, *, colocate_with: str) -> 
     )
 
 
+async def list_incomplete_nodes(tx: Tx) -> list[str]:
+    """Those that copy_sequences_and_types has not seen."""
+    rows = await tx.fetch(
+        """
+        SELECT nodename || ':' || nodeport AS name
+          FROM run_command_on_workers(
+              $$SELECT to_regclass('collection_serial') IS NULL OR to_regclass('webhook_delivery_serial') IS NULL$$) AS asked
+          JOIN pg_dist_node USING (nodename, nodeport)
+         WHERE success AND result::boolean ORDER BY 1
+        """
+    )
+    return [row["name"] for row in rows]
+
+
 async def copy_sequences_and_types(tx: Tx) -> None:
     """Those that only the bodies of functions name: nothing else brings them to the other nodes."""
     await tx.execute(

@@ -17,12 +17,18 @@ UNEVEN_FROM_BYTES = 1024**3
 
 async def examine_cluster(tx: Tx) -> AsyncIterator[Finding]:
     missing = await cluster.list_missing(tx)
+    missing += [f"sequences of {node}" for node in await cluster.list_incomplete_nodes(tx)]
     advice = "run `tidegate migrate`: it brings them to the nodes"
     yield Finding("cluster tables", not missing, ", ".join(missing) or "every table is where it belongs", advice)
+    yield await examine_nodes(tx)
+    yield _balance(await cluster_store.list_nodes(tx))
+
+
+async def examine_nodes(tx: Tx) -> Finding:
+    """Answers also when a node is down, where a question over all businesses fails."""
     unreachable = await cluster_store.list_unreachable(tx)
     advice = "start the node, or let its standby take its place: the businesses on it wait"
-    yield Finding("cluster nodes", not unreachable, ", ".join(unreachable) or "all reach each other", advice)
-    yield _balance(await cluster_store.list_nodes(tx))
+    return Finding("cluster nodes", not unreachable, ", ".join(unreachable) or "all reach each other", advice)
 
 
 def _balance(nodes: Sequence[ClusterNode]) -> Finding:

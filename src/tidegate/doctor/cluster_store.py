@@ -31,11 +31,11 @@ async def list_nodes(tx: Tx) -> list[ClusterNode]:
 
 
 async def list_unreachable(tx: Tx) -> list[str]:
-    """Nodes that some node cannot reach."""
+    """Nodes that some other node cannot reach. What a node that is down would reach is NULL."""
     rows = await tx.fetch(
         """
         SELECT DISTINCT to_nodename || ':' || to_nodeport AS name FROM citus_check_cluster_node_health()
-         WHERE result IS NOT TRUE ORDER BY 1
+         WHERE NOT result ORDER BY 1
         """
     )
     return [row["name"] for row in rows]
