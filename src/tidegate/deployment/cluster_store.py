@@ -100,7 +100,8 @@ async def list_incomplete_nodes(tx: Tx) -> list[str]:
         """
         SELECT nodename || ':' || nodeport AS name
           FROM run_command_on_workers(
-              $$SELECT to_regclass('collection_serial') IS NULL OR to_regclass('webhook_delivery_serial') IS NULL$$) AS asked
+              $$ SELECT to_regclass('collection_serial') IS NULL
+                     OR to_regclass('webhook_delivery_serial') IS NULL $$) AS asked
           JOIN pg_dist_node USING (nodename, nodeport)
          WHERE success AND result::boolean ORDER BY 1
         """
