@@ -126,11 +126,19 @@ class Nodes:
 
     async def make_database(self, name: str) -> str:
         """On every node, joined to one cluster."""
+        await self.make_plain_databases(name)
+        return await self.join(name)
+
+    async def make_plain_databases(self, name: str) -> None:
         for number in range(NODES):
             admin = await asyncpg.connect(self.url("postgres", number))
             await admin.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
             await admin.execute(f'CREATE DATABASE "{name}"')
             await admin.close()
+
+    async def join(self, name: str) -> str:
+        """The databases of this name become one cluster."""
+        for number in range(NODES):
             node = await asyncpg.connect(self.url(name, number))
             await node.execute("CREATE EXTENSION citus")
             await node.close()

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import asyncpg
 import pytest
 from local_cluster.nodes import NODES, Nodes, port_of
 
+from ledger.booking import a_few, new_business, paid, post
+from tidegate.core.clock import SystemClock
 from tidegate.core.ids import Mode
 from tidegate.deployment import commands as deployment
 from tidegate.doctor.cluster import examine_cluster
+from tidegate.doctor.commands import examine_books
 from tidegate.infra.db import Database
 
 
@@ -61,3 +65,42 @@ async def test_a_node_that_came_later_gets_what_functions_use(
     assert await deployment.prepare(database_url, Mode.SANDBOX) == [f"{name}: has the sequences too"]
     assert (await examined(db))["cluster tables"][0]
     assert await deployment.prepare(database_url, Mode.SANDBOX) == []
+
+
+async def test_a_database_that_has_traded_becomes_a_cluster(cluster: Nodes) -> None:
+    await cluster.make_plain_databases("tidegate_grown")
+    await deployment.prepare(cluster.url("tidegate_grown"), Mode.SANDBOX)
+    async with opened(cluster.url("tidegate_grown")) as db:
+        business_id = await new_business(db)
+        await a_few(db, business_id)
+        before = await sums_of(db)
+
+    url = await cluster.join("tidegate_grown")
+    assert "journal: distributed by business_id" in await deployment.prepare(url, Mode.SANDBOX)
+    assert await deployment.prepare(url, Mode.SANDBOX) == []
+    async with opened(url) as db:
+        found = await examined(db)
+        assert all(is_well for is_well, _ in found.values()), found
+        assert await sums_of(db) == before
+        async with db.connection() as tx:
+            # Its types have to be on the node.
+            assert await tx.fetchval("SELECT apply_payment_changes($1, '[]', now())", business_id) == []
+        assert None not in await post(db, business_id, paid())
+        findings, _ = await examine_books(db, now=SystemClock().now())
+        whole = [one.is_well for one in findings if one.subject in ("journals", "ledger", "wallets", "statements")]
+        assert whole == [True] * 4
+
+
+@asynccontextmanager
+async def opened(url: str) -> AsyncIterator[Database]:
+    db = Database(url)
+    await db.open()
+    try:
+        yield db
+    finally:
+        await db.close()
+
+
+async def sums_of(db: Database) -> Any:
+    _, sums = await examine_books(db, now=SystemClock().now())
+    return sums

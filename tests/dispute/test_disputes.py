@@ -16,13 +16,18 @@ import pytest
 
 from build import Checkout
 from conftest import MakeCheckout
+from tidegate.core.errors import RefundExceedsAvailable
+from tidegate.core.fee import Fee
 from tidegate.core.money import Currency, Money
 from tidegate.dispute.commands import share_of
 from tidegate.dispute.store import DisputedPayment
 from tidegate.doctor import rail_store, refund_store
 from tidegate.infra.db import constraint_of
 from tidegate.intake import commands as intake
+from tidegate.ledger import postings
 from tidegate.rail.event import CreditReversed, DisputeChanged, DisputeStatus, Notification, RailEvent
+from tidegate.refund import store as refunds
+from tidegate.refund.model import Leg, Refund
 from tidegate.runtime import Runtime
 
 CARD = {"number": "5319317801366660", "expiryMonth": 12, "expiryYear": 2040, "cvv": "123"}
@@ -185,6 +190,21 @@ async def test_the_database_itself_spares_disputed_money(world: DisputeWorld) ->
             "SELECT start_refund($1, $2, now())", world.checkout.shop.business_id, json.dumps(change)
         )
     assert constraint_of(raised.value) == "refund_leg_takes_what_is_left"
+
+
+async def test_a_refund_of_money_that_is_disputed_since_it_was_decided_is_refused(world: DisputeWorld) -> None:
+    await world.tell(world.dispute(OPEN))
+    business_id, one, none = world.checkout.shop.business_id, naira(1), naira(0)
+    payment_id = await world.admin.fetchval("SELECT id FROM payment")
+    refund_of_one = Refund(
+        business_id=business_id, reference="rf_x", payment_id=payment_id, collection_id=None, amount=one, refunded=none,
+        fee_returned=Fee(none, none), reason=None, note=None, initiated_at=DUE_AT,
+    )  # fmt: skip
+    leg = Leg(reference="rf_x-1", rail="sandbox", transaction_id=world.transaction_id, amount=one, fee=Fee(none, none))
+    journal = postings.refund_started(cause="rf_x", refunded=one, event_at=DUE_AT)
+    with pytest.raises(RefundExceedsAvailable, match="less can be refunded"):
+        async with world.runtime.db.transaction() as tx:
+            await refunds.insert(tx, refund_of_one, [leg], journal)
 
 
 async def test_a_won_dispute_releases_the_money(world: DisputeWorld) -> None:

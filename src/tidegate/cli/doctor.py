@@ -19,6 +19,7 @@ from tidegate.doctor.installation import examine_installation
 from tidegate.infra.db import Database
 from tidegate.infra.vault import Vault
 from tidegate.ledger.books import BooksSum
+from tidegate.settings import Settings
 
 
 @click.command()
@@ -35,18 +36,8 @@ def doctor(with_books: bool, is_deep: bool, as_json: bool) -> None:
     vault = Vault(known_encryption_keys(settings))
 
     async def run(db: Database) -> tuple[list[Finding], list[BooksSum]]:
-        now = SystemClock().now()
-        # With a node down, most of the other questions have no answer.
-        if db.is_cluster and not (nodes := await _examine_nodes(db)).is_well:
-            return [nodes], []
-        findings = [finding async for finding in examine(db, settings, vault, now=now)]
-        findings += await examine_rails(db, settings, now=now)
-        if is_deep:
-            findings += [finding async for finding in examine_installation(db, settings, now=now)]
-        if not with_books:
-            return findings, []
-        of_books, sums = await examine_books(db, now=now)
-        return [*findings, *of_books, await examine_audit_trail(db, now=now)], sums
+        unreachable = await _unreachable_nodes(db)
+        return (unreachable, []) if unreachable else await _examined(db, settings, vault, with_books, is_deep)
 
     findings, sums = run_on_database(settings, run)
     if as_json:
@@ -60,9 +51,27 @@ def doctor(with_books: bool, is_deep: bool, as_json: bool) -> None:
         raise SystemExit(1)
 
 
-async def _examine_nodes(db: Database) -> Finding:
+async def _examined(
+    db: Database, settings: Settings, vault: Vault, with_books: bool, is_deep: bool
+) -> tuple[list[Finding], list[BooksSum]]:
+    now = SystemClock().now()
+    findings = [finding async for finding in examine(db, settings, vault, now=now)]
+    findings += await examine_rails(db, settings, now=now)
+    if is_deep:
+        findings += [finding async for finding in examine_installation(db, settings, now=now)]
+    if not with_books:
+        return findings, []
+    of_books, sums = await examine_books(db, now=now)
+    return [*findings, *of_books, await examine_audit_trail(db, now=now)], sums
+
+
+async def _unreachable_nodes(db: Database) -> list[Finding]:
+    """With a node down, most of the other questions have no answer."""
+    if not db.is_cluster:
+        return []
     async with db.connection() as tx:
-        return await examine_nodes(tx)
+        nodes = await examine_nodes(tx)
+    return [] if nodes.is_well else [nodes]
 
 
 def _to_json(findings: list[Finding], sums: list[BooksSum], with_books: bool) -> object:

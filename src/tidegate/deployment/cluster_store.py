@@ -100,7 +100,8 @@ async def list_incomplete_nodes(tx: Tx) -> list[str]:
         """
         SELECT nodename || ':' || nodeport AS name
           FROM run_command_on_workers(
-              $$SELECT to_regclass('collection_serial') IS NULL OR to_regclass('webhook_delivery_serial') IS NULL$$) AS asked
+              $$ SELECT to_regclass('collection_serial') IS NULL
+                     OR to_regclass('webhook_delivery_serial') IS NULL $$) AS asked
           JOIN pg_dist_node USING (nodename, nodeport)
          WHERE success AND result::boolean ORDER BY 1
         """
@@ -109,7 +110,8 @@ async def list_incomplete_nodes(tx: Tx) -> list[str]:
 
 
 async def copy_sequences_and_types(tx: Tx) -> None:
-    """Those that only the bodies of functions name: nothing else brings them to the other nodes."""
+    """Those that only the bodies of functions name: nothing else brings them to the other nodes. Types that are older
+    than the extension are made on each node by itself, in the order in which they use each other."""
     await tx.execute(
         """
         SELECT run_command_on_workers(
@@ -121,13 +123,18 @@ async def copy_sequences_and_types(tx: Tx) -> None:
     await tx.execute(
         """
         SELECT run_command_on_workers(format(
-            'DO $do$ BEGIN CREATE TYPE %I AS (%s); EXCEPTION WHEN duplicate_object THEN NULL; END $do$',
-            typname,
-            (SELECT string_agg(format('%I %s', attname, format_type(atttypid, atttypmod)), ', ' ORDER BY attnum)
-               FROM pg_attribute WHERE attrelid = typrelid)))
-          FROM pg_type JOIN pg_class ON pg_class.oid = typrelid
-         WHERE relkind = 'c' AND typnamespace = 'public'::regnamespace
-           AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = pg_type.oid AND deptype = 'e')
+            'DO $do$ BEGIN'
+            '    PERFORM set_config(''citus.enable_ddl_propagation'', ''off'', true);'
+            '    CREATE TYPE %I AS (%s);'
+            'EXCEPTION WHEN duplicate_object THEN NULL; END $do$', typname, columns))
+          FROM (SELECT typname,
+                       (SELECT string_agg(format('%I %s', attname, format_type(atttypid, atttypmod)), ', '
+                                          ORDER BY attnum)
+                          FROM pg_attribute WHERE attrelid = typrelid) AS columns
+                  FROM pg_type JOIN pg_class ON pg_class.oid = typrelid
+                 WHERE relkind = 'c' AND typnamespace = 'public'::regnamespace
+                   AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = pg_type.oid AND deptype = 'e')
+                 ORDER BY pg_type.oid OFFSET 0) AS made
         """
     )
 
@@ -150,7 +157,7 @@ async def list_functions(tx: Tx) -> list[Function]:
                AND known.objid = pg_proc.oid
          WHERE pronamespace = 'public'::regnamespace AND prokind = 'f'
            AND NOT EXISTS (SELECT FROM pg_depend WHERE pg_depend.objid = pg_proc.oid AND deptype = 'e')
-         ORDER BY proname
+         ORDER BY pg_proc.oid
         """
     )
     return [Function(*row.values()) for row in rows]

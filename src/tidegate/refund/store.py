@@ -18,10 +18,18 @@ from tidegate.ledger.store import names_refusals
 from tidegate.rail.action import FailureReason
 from tidegate.refund.model import Leg, Refund, RefundExchange, RefundRate, RefundStatus
 
+
+class _MoreThanThereIs(RefundExceedsAvailable):
+    """The bank took money back, or a payer disputed it, after it was decided how much there is."""
+
+    def __init__(self) -> None:
+        super().__init__("less can be refunded than a moment ago; read the payment again")
+
+
 _MORE_THAN_RECEIVED = {
-    "payment_refunds_no_more_than_it_received": RefundExceedsAvailable,
-    "collection_refunds_no_more_than_it_received": RefundExceedsAvailable,
-    "refund_leg_takes_what_is_left": RefundExceedsAvailable,
+    "payment_refunds_no_more_than_it_received": _MoreThanThereIs,
+    "collection_refunds_no_more_than_it_received": _MoreThanThereIs,
+    "refund_leg_takes_what_is_left": _MoreThanThereIs,
 }
 
 
