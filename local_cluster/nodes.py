@@ -149,6 +149,20 @@ class Nodes:
         await coordinator.close()
         return self.url(name)
 
+    async def is_joined(self, name: str) -> bool:
+        """False also for what a start that was cut off has left."""
+        try:
+            coordinator = await asyncpg.connect(self.url(name))
+        except asyncpg.InvalidCatalogNameError:
+            return False
+        try:
+            joined: int = await coordinator.fetchval("SELECT count(*) FROM pg_dist_node")
+        except asyncpg.UndefinedTableError:
+            joined = 0
+        finally:
+            await coordinator.close()
+        return joined == NODES
+
     def _await_ready(self, number: int) -> None:
         deadline = time.monotonic() + START_TIMEOUT_S
         while subprocess.run(
@@ -172,11 +186,12 @@ def main() -> None:
     if len(sys.argv) == 1:
         return
     home = Path(sys.argv[1]).resolve()
-    is_new = not (home / "node0").exists()
     nodes = Nodes(home, folder)
     try:
         nodes.start()
-        url = asyncio.run(nodes.make_database("tidegate")) if is_new else nodes.url()
+        if not asyncio.run(nodes.is_joined("tidegate")):
+            asyncio.run(nodes.make_database("tidegate"))
+        url = nodes.url("tidegate")
         print(f"{NODES} nodes run. DATABASE_URL={url}", flush=True)
         subprocess.run([sys.executable, "-m", "tidegate", "dev"], env={**os.environ, "DATABASE_URL": url}, check=False)
     except KeyboardInterrupt:

@@ -245,6 +245,28 @@ async def test_closed_it_leaves_the_books_and_a_reversal_afterwards_is_an_alarm(
     await balances_agree(inflows.runtime)
 
 
+@pytest.mark.parametrize("is_known_first", [False, True], ids=["unknown number first", "right number first"])
+async def test_money_that_a_business_has_already_is_neither_assigned_nor_returned(
+    inflows: Inflows, is_known_first: bool
+) -> None:
+    """One transaction under two numbers: the bank had the wrong one, and corrected itself."""
+    account = await inflows.account()
+    assert account.details is not None
+    wrong = credit(UNKNOWN_NUMBER)
+    right = {**wrong, "id": "corrected", "accountNumber": account.details.account_number}
+    for body in (right, wrong) if is_known_first else (wrong, right):
+        assert (await inflows.notify(body)).status_code == 200
+    case, deps, now = await only_case(inflows.runtime), inflows.runtime.deps, inflows.now
+    held = f"{inflows.shop.business_id} has the transaction {wrong['transactionId']} already"
+    with pytest.raises(Conflict, match=held):
+        await to_account(inflows, case.id, account.id)
+    with pytest.raises(Conflict, match=held):
+        await suspense.send_back(deps, case.id, note="unknown", by=ADA, now=now)
+    assert (await suspense.close(deps, case.id, note="it came once", by=ADA, now=now)).decision == "closed"
+    assert await inflows.wallet("EUR") == 95_00
+    await check_books(inflows.runtime)
+
+
 async def kinds(inflows: Inflows) -> set[str]:
     rows = await inflows.admin.fetch("SELECT kind FROM journal WHERE business_id = $1", PLATFORM_BUSINESS_ID)
     return {row["kind"] for row in rows}

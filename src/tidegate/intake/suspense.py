@@ -100,6 +100,7 @@ async def check(tx: Tx, receipt_id: int, decision: str) -> SuspenseReceipt:
     receipt = await store.find_open(tx, receipt_id) if 0 < receipt_id <= RECEIPT_ID_MAX else None
     if receipt is None:
         raise _unknown(receipt_id)
+    await _refuse_twice(tx, receipt, decision)
     await _refuse_uncertain(tx, receipt, decision)
     return receipt
 
@@ -168,7 +169,10 @@ async def _decide(
         try:
             async with deps.db.transaction() as tx:
                 await also(tx)
-                receipt = await store.lock(tx, receipt_id)
+                found = await store.find_open(tx, receipt_id)
+                if found is not None:
+                    await _refuse_twice(tx, found, wanted.decision)
+                receipt = await store.lock(tx, found) if found else None
                 if receipt is None:
                     return _repeated(await store.find_decision(tx, receipt_id), wanted, receipt_id)
                 await _refuse_uncertain(tx, receipt, wanted.decision)
@@ -185,6 +189,16 @@ async def _decide(
         deps.db.notify(EVENT_CHANNEL)
         return made
     raise Unavailable("its new owner was changed at the same time; retry after 1 s", retry_after_s=1)
+
+
+async def _refuse_twice(tx: Tx, receipt: SuspenseReceipt, decision: str) -> None:
+    """A bank may notify a transaction under a number that nobody has, and again under the right one. It came once."""
+    owner = None if decision == "closed" else await store.find_other_owner(tx, receipt)
+    if owner is not None:
+        raise Conflict(
+            f"{owner} has the transaction {receipt.transaction_id} already, with the same amount; look at the bank's "
+            "statement: when it came once, close this"
+        )
 
 
 async def _refuse_uncertain(tx: Tx, receipt: SuspenseReceipt, decision: str) -> None:

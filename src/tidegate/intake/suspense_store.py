@@ -37,19 +37,34 @@ async def list_open(tx: Tx, *, business_id: str | None = None, limit: int) -> li
 
 
 async def find_open(tx: Tx, receipt_id: int) -> SuspenseReceipt | None:
+    """Numbers of receipts are unique over businesses."""
     row = await tx.fetchrow("SELECT * FROM receipt WHERE outcome = 'suspense' AND id = $1", receipt_id)
     return _receipt(row) if row else None
 
 
-async def lock(tx: Tx, receipt_id: int) -> SuspenseReceipt | None:
-    """As it is now; None when it is not in suspense, or no longer. Numbers of receipts are unique over businesses."""
-    found = await find_open(tx, receipt_id)
-    if found is None:
-        return None
-    await tx.execute("SELECT lock_unclaimed($1, $2)", found.business_id, receipt_id)
+async def find_other_owner(tx: Tx, receipt: SuspenseReceipt) -> str | None:
+    """Another business that has the same transaction as its own money."""
+    found: str | None = await tx.fetchval(
+        """
+        SELECT business_id FROM receipt
+         WHERE rail = $1 AND transaction_id = $2 AND business_id <> $3 AND amount_minor = $4 AND currency = $5
+           AND outcome NOT IN ('suspense', 'decided')
+         UNION ALL
+        SELECT business_id FROM collection
+         WHERE rail = $1 AND transaction_id = $2 AND business_id <> $3 AND source_minor = $4 AND source_currency = $5
+         LIMIT 1
+        """,
+        receipt.rail, receipt.transaction_id, receipt.business_id, receipt.amount.minor, receipt.amount.currency,
+    )  # fmt: skip
+    return found
+
+
+async def lock(tx: Tx, found: SuspenseReceipt) -> SuspenseReceipt | None:
+    """As it is now; None when it is in suspense no longer."""
+    await tx.execute("SELECT lock_unclaimed($1, $2)", found.business_id, found.id)
     row = await tx.fetchrow(
         "SELECT * FROM receipt WHERE outcome = 'suspense' AND business_id = $1 AND id = $2",
-        found.business_id, receipt_id,
+        found.business_id, found.id,
     )  # fmt: skip
     return _receipt(row) if row else None
 
