@@ -302,9 +302,13 @@ def naming(refusals: Mapping[str, type[Exception]]) -> Iterator[None]:
         raise
 
 
+# Of Citus, with the SQLSTATE of an internal error. It keeps its connection to a node that was away: a statement finds it dead, and
+# the next one has another. And its coordinator was killed during a statement.
+_OF_A_LOST_NODE = ("connection marked as essential", "postmaster was shut down")
+
+
 def _is_of_a_lost_node(error: BaseException | None) -> bool:
-    """Citus keeps its connection to a node that was away; a statement finds it dead, and the next one has another."""
-    return isinstance(error, asyncpg.InternalServerError) and "connection marked as essential" in str(error)
+    return isinstance(error, asyncpg.InternalServerError) and any(words in str(error) for words in _OF_A_LOST_NODE)
 
 
 def _unavailable() -> Unavailable:

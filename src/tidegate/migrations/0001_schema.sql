@@ -2256,7 +2256,8 @@ CREATE TABLE collection (
     CONSTRAINT collection_pk PRIMARY KEY (business_id, id),
     CONSTRAINT collection_account_fk FOREIGN KEY (business_id, account_id) REFERENCES virtual_account (business_id, id),
     CONSTRAINT collection_one_reference UNIQUE (business_id, reference),
-    CONSTRAINT collection_one_per_transaction UNIQUE (business_id, rail, transaction_id),
+    -- Found by its head, too, as a receipt is.
+    CONSTRAINT collection_one_per_transaction UNIQUE (rail, transaction_id, business_id),
     CONSTRAINT collection_is_of_money CHECK (source_minor > 0),
     CONSTRAINT collection_refunds_no_more_than_it_received CHECK (refunded_minor BETWEEN 0 AND source_minor),
     CONSTRAINT collection_owes_no_less_than_nothing CHECK (owed_minor >= 0),
