@@ -3305,13 +3305,10 @@ COMMENT ON FUNCTION refuse_incomplete IS 'Raises unless there are as many busine
 -- No key forbids that one transaction is an inflow and also pays a payment or is in suspense: who writes one waits here for the
 -- other.
 CREATE FUNCTION lock_transactions(p_names text[]) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-    v_key bigint;
 BEGIN
-    FOR v_key IN SELECT DISTINCT hashtextextended(name, 0) AS key FROM unnest(p_names) AS name
-                  WHERE name IS NOT NULL ORDER BY key LOOP
-        PERFORM pg_advisory_xact_lock(v_key);
-    END LOOP;
+    PERFORM pg_advisory_xact_lock(key)
+       FROM (SELECT DISTINCT hashtextextended(name, 0) AS key FROM unnest(p_names) AS name
+              WHERE name IS NOT NULL ORDER BY key OFFSET 0) AS given;
 END
 $$;
 COMMENT ON FUNCTION lock_transactions IS 'Holds transactions of banks, by business, rail and number, until the end of ours.';
