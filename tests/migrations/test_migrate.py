@@ -48,8 +48,9 @@ GLOBAL_TABLES = {
 # Look-ups that have to find the business first.
 GLOBAL_INDEXES = {
     "credential_one_hash",
-    # It has the business, but last: a bank names a transaction, and no business.
+    # They have the business, but last: a bank names a transaction, and no business.
     "receipt_one_per_transaction",
+    "collection_one_per_transaction",
     "invitation_one_token",
     "bank_attempt_one_code",
     "bank_number_given_once",

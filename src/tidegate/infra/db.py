@@ -302,8 +302,8 @@ def naming(refusals: Mapping[str, type[Exception]]) -> Iterator[None]:
         raise
 
 
-# Of Citus, with the SQLSTATE of an internal error. It keeps its connection to a node that was away: a statement finds it dead, and
-# the next one has another. And its coordinator was killed during a statement.
+# Of Citus, with the SQLSTATE of an internal error. It keeps its connection to a node that was away: a statement finds
+# it dead, and the next one has another. And its coordinator was killed during a statement.
 _OF_A_LOST_NODE = ("connection marked as essential", "postmaster was shut down")
 
 
