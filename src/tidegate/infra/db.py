@@ -97,6 +97,8 @@ class Database:
             "statement_timeout": str(statement_timeout_ms or STATEMENT_TIMEOUT_MS),
             "lock_timeout": str(LOCK_WAIT_MS),
             "idle_in_transaction_session_timeout": str(IDLE_IN_TRANSACTION_MS),
+            # What waits for a lock must then see what its holder has written.
+            "default_transaction_isolation": "read committed",
             # Compiling a statement takes longer than it saves.
             "jit": "off",
         }
