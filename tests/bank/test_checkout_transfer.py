@@ -74,7 +74,7 @@ async def test_a_payment_waits_for_the_statement_of_a_later_day(
     bank: BankWorld, after: timedelta, status: PaymentStatus
 ) -> None:
     pay_code, action = await begun(bank)
-    assert action.is_told_later
+    assert action.is_notified_later
     later = SettableClock(bank.now + after)
     for sweep_round in (sweep.close_accounts, sweep.expire_payments):
         await sweep_round(bank.deps, later)

@@ -266,10 +266,10 @@ class PageModel(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return (self.attempt and self.attempt.expires_at) or self.payment.expires_at
 
     @property
-    def is_told_later(self) -> bool:
+    def is_notified_later(self) -> bool:
         """The bank tells of the money in a file, perhaps on another day."""
         action = self.attempt.action if self.attempt else None
-        return isinstance(action, TransferAction) and action.is_told_later
+        return isinstance(action, TransferAction) and action.is_notified_later
 
     @property
     def attempt_age_s(self) -> int:
