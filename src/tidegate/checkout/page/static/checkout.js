@@ -25,9 +25,9 @@
   let held = null;
 
   const announce = (text) => {
-    const news = document.getElementById("news");
-    news.textContent = "";
-    setTimeout(() => { news.textContent = text; }, 50);
+    const status = document.getElementById("status");
+    status.textContent = "";
+    setTimeout(() => { status.textContent = text; }, 50);
   };
   const offline = document.getElementById("offline");
   const offlineWords = offline.textContent;
@@ -70,9 +70,9 @@
 
   // Too many requests: what was typed stays, and above it stands when it can be sent. False when that is not said.
   const slow = (html) => {
-    const notice = one(".told", parsed(html));
+    const notice = one(".notice", parsed(html));
     if (!notice) return false;
-    all(".told").forEach((old) => old.remove());
+    all(".notice").forEach((old) => old.remove());
     one("#main").prepend(document.adoptNode(notice));
     enhanceTimes(notice);
     notice.scrollIntoView({ block: "center" });
@@ -309,7 +309,7 @@
       place.hidden = left > Number(place.dataset.loudFrom);
       place.textContent = clock(Math.ceil(left));
       const pause = place.closest("[data-pause]");
-      const notice = pause ?? place.closest(".told");
+      const notice = pause ?? place.closest(".notice");
       if (pause) one("button", pause.parentElement).disabled = left > 0;
       if (notice) notice.hidden = left === 0;
       else if (left === 0 && !place.dataset.over) { place.dataset.over = "yes"; setTimeout(refresh, 1500); }
