@@ -13,11 +13,11 @@ from bank.transfer import begun, paid, seen
 from bank.world import ADA, BISI, SHILLINGS, BankWorld
 from build import Shop
 from conftest import check_books
+from settable_clock import SettableClock
 from tidegate.audit.model import Actor
 from tidegate.bank_file import imports, payout_store, record
 from tidegate.bank_file import payout as payouts
 from tidegate.bank_file.payout_store import ProposedPayout
-from tidegate.core.clock import SettableClock
 from tidegate.intake import candidates, refunds, suspense_store
 from tidegate.payment import sweep
 from tidegate.payment.model import PaymentStatus
