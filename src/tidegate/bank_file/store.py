@@ -53,11 +53,6 @@ async def insert_part(tx: Tx, file_id: str, number: int, content: bytes) -> None
     )  # fmt: skip
 
 
-async def list_parts(tx: Tx, file_id: str) -> list[bytes]:
-    rows = await tx.fetch("SELECT content FROM bank_file_part WHERE file_id = $1 ORDER BY number", file_id)
-    return [row["content"] for row in rows]
-
-
 async def mark_read(tx: Tx, file_id: str, *, entry_count: int) -> None:
     await tx.execute("UPDATE bank_file SET state = 'read', entry_count = $2 WHERE id = $1", file_id, entry_count)
 
