@@ -78,7 +78,7 @@ async def lock_entries(tx: Tx) -> None:
 
 
 async def next_page(tx: Tx) -> int:
-    """The number of a page of entries that is written, of all files: without a gap where nobody else wrote between."""
+    """The number of a page of entries, over all files; consecutive while no other file is written."""
     number: int = await tx.fetchval("SELECT nextval('bank_entry_page')")
     return number
 

@@ -192,7 +192,7 @@ async def _decide(
 
 
 async def _refuse_twice(tx: Tx, receipt: SuspenseReceipt, decision: str) -> None:
-    """A bank may notify a transaction under a number that nobody has, and again under the right one. It came once."""
+    """A bank may notify a transaction under a number of no account, and again under the right one. It came once."""
     owner = None if decision == "closed" else await store.find_other_owner(tx, receipt)
     if owner is not None:
         raise Conflict(

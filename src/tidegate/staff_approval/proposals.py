@@ -50,7 +50,7 @@ class DescribedProposal(msgspec.Struct, frozen=True, kw_only=True):
     facts: list[ProposalFact]
     # Of its subject, below the console.
     page: str
-    # Its subject has changed since, or is gone: nobody can approve it.
+    # Its subject has changed since, or is gone: it cannot be approved.
     is_void: bool
 
 

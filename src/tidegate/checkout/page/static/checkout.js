@@ -96,7 +96,7 @@
 
   const isTyping = () => document.activeElement?.matches("#main input:not([type=radio]), #main select") && document.activeElement.value;
 
-  // Somebody types: what they typed is not taken away under their fingers.
+  // A field with text in it is not replaced while it has the focus.
   const afterTyping = () => setTimeout(refresh, 300);
   const refresh = async () => {
     if (isBusy) return;
@@ -142,7 +142,7 @@
     } catch {
       // The answer got lost, not the payment: what became of it is asked for, nothing is sent twice.
       isBusy = false;
-      document.activeElement.blur();  // Nobody types any more.
+      document.activeElement.blur();  // The fields may be replaced.
       await refresh();
       ready();
       if (!form.isConnected) return;
@@ -329,7 +329,7 @@
     let left = Number(link.dataset.leave);
     if (!left) return;
     const text = leaving.firstChild, stay = one("[data-stay]");
-    // Whoever comes back from the shop is not sent there again.
+    // The way back from the shop leads to the page, not to the shop again.
     const settle = () => { clearInterval(timer); history.replaceState(null, "", stay.href); };
     const timer = setInterval(() => {
       left -= 1;
