@@ -94,7 +94,7 @@ _TAKEN_BACK = QuestionLetter(
 
 
 async def _mail(tx: Tx, account: Account, base_url: str, letter: QuestionLetter, *, now: datetime) -> bool:
-    """To each who may answer; False where there is nobody."""
+    """To each member who may answer; False where there is none."""
     business = await merchant_store.find_business(tx, account.business_id)
     assert business is not None
     readers = [one for one in await team_store.list_team(tx, account.business_id) if may(one.role, _ANSWER)]

@@ -275,9 +275,9 @@ def _findings_table(findings: Sequence[Discrepancy]) -> Table:
 def _booked(movement: Movement | None) -> str:
     if movement is None:
         return "—"
-    standing = "" if movement.standing == "done" else f", {movement.standing.replace('_', ' ')}"
+    status = "" if movement.status == "done" else f", {movement.status.replace('_', ' ')}"
     amount = movement.amount
-    return f"{movement.direction} {amount.currency} {report.plain(amount.major, amount.currency)}{standing}"
+    return f"{movement.direction} {amount.currency} {report.plain(amount.major, amount.currency)}{status}"
 
 
 def _sums_table(made: Report) -> Table:

@@ -85,7 +85,7 @@ class WebhookPages:
         return await self._refused_address(visitor, edited=visitor.request.path["endpoint"])
 
     async def _refused_address(self, visitor: DashboardVisitor, **facts: Any) -> Html | None:
-        """Its name is not looked up: what it leads to is told only after a factor."""
+        """Its name is not looked up: what it leads to is shown only after a factor."""
         # A form that was sent before leads to the page as it now is.
         if await self.shell.was_sent(visitor):
             return None

@@ -99,7 +99,7 @@ async def _end(
 
 async def _set_off(tx: Tx, known: KnownReturn, now: datetime) -> bool:
     """The bank took the credit back while the return was under way, and has not made the return: the payer has the
-    money once, and nobody need do anything. False where it took nothing back.
+    money once, and nothing need be done. False where it took nothing back.
     """
     transaction_id = await store.find_reversal(tx, known.business_id, known.reference)
     if transaction_id is None:

@@ -1460,7 +1460,7 @@ CREATE FUNCTION payment_row(anyelement) RETURNS json LANGUAGE sql STABLE PARALLE
     $1.dispute_status) $$;
 COMMENT ON FUNCTION payment_row IS 'A payment as the program reads it: the fields of PaymentRow in payment/row.py, in their order.';
 
--- Guarded itself: in which order a plan tests a row is nobody's promise.
+-- Guarded itself: a plan may test the conditions in any order.
 CREATE FUNCTION payment_of(p_cause text) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN p_cause ~ '^payment/[0-9]{1,18}$' THEN substr(p_cause, 9)::bigint END $$;
 COMMENT ON FUNCTION payment_of IS 'The id of the payment that a journal is about, by its cause; NULL for another cause.';
@@ -2706,7 +2706,7 @@ COMMENT ON COLUMN refund.refunded_minor IS 'What has arrived.';
 COMMENT ON COLUMN refund.rate_chosen IS 'Of an inflow that was converted: the rate at its credit, or that of the day of the refund. NULL where nothing is converted.';
 COMMENT ON COLUMN refund.debited_minor IS 'What the wallet was debited, in its currency.';
 COMMENT ON COLUMN refund.worth_minor IS 'What the refund cost at the rate of its day, in the wallet''s currency.';
-COMMENT ON COLUMN refund.mail_due_at IS 'Since when the payer is to be told of it; emptied in the transaction that writes the mail, which makes it one.';
+COMMENT ON COLUMN refund.mail_due_at IS 'When the mail to the payer fell due; emptied in the transaction that writes the mail, so that it is written once.';
 CREATE INDEX refund_of_payment ON refund (business_id, payment_id, id) WHERE payment_id IS NOT NULL;
 CREATE INDEX refund_of_collection ON refund (business_id, collection_id, id) WHERE collection_id IS NOT NULL;
 CREATE INDEX refund_by_time ON refund (business_id, initiated_at, id);
@@ -2741,7 +2741,7 @@ COMMENT ON COLUMN refund_leg.fee_minor IS 'Its share of the fee that the merchan
 COMMENT ON COLUMN refund_leg.transaction_id IS 'Of the money that had come in; `sent_as` is that of the money that went out.';
 CREATE INDEX refund_leg_of_refund ON refund_leg (business_id, refund_id);
 CREATE INDEX refund_leg_of_transaction ON refund_leg (business_id, rail, transaction_id);
--- Banks name it to whoever asks where the money is.
+-- Banks name it when asked where the money is.
 CREATE INDEX refund_leg_by_sent_as ON refund_leg (sent_as) WHERE sent_as IS NOT NULL;
 CREATE INDEX refund_leg_to_poll ON refund_leg (next_poll_at) WHERE next_poll_at IS NOT NULL;
 

@@ -94,7 +94,7 @@ async def charge(
     _refuse_used_up(payer.deps, snapshot.payment, method)
     payment, attempt = _begin(snapshot, method, offer, details, payer.now)
     if isinstance(instrument, TransferInstrument):
-        payment = transition.stay_open(payment, offer.terms.told_within, now=payer.now)
+        payment = transition.stay_open(payment, offer.terms.notified_within, now=payer.now)
         attempt = msgspec.structs.replace(attempt, expires_at=_closing_time(payment, payer.now, offer.terms))
         instrument = TransferInstrument(
             account_name=instrument.account_name, expires_at=attempt.expires_at or payer.now
@@ -396,5 +396,5 @@ def price_of(snapshot: PaymentSnapshot, method: Method) -> AskedPrice:
 
 
 def _closing_time(payment: Payment, now: datetime, terms: MethodTerms | None = None) -> datetime:
-    open_for = (terms and terms.told_within) or ACCOUNT_OPEN_FOR
+    open_for = (terms and terms.notified_within) or ACCOUNT_OPEN_FOR
     return min(now + open_for, payment.expires_at)
