@@ -87,7 +87,9 @@ async def test_a_command_is_proposed_by_one_and_approved_by_another(
     assert "approved and done" in await operator.said("approval", "approve", number, "--by", APPROVING, typed=PASSWORD)
     assert await row.fetchval("SELECT basis_points FROM fee_rule WHERE business_id = $1", business_id) == 110
     assert "approved this on" in await operator.refused("approval", "approve", number, "--by", APPROVING)
-    assert "nothing with the number" in await operator.refused("approval", "approve", "999999", "--by", APPROVING)
+    assert "no open proposal has the number" in await operator.refused(
+        "approval", "approve", "999999", "--by", APPROVING
+    )
     actors = await row.fetch("SELECT actor FROM audit WHERE subject = $1 ORDER BY id", business_id)
     assert len({one["actor"] for one in actors}) == 2
 
