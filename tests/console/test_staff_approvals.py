@@ -595,7 +595,7 @@ async def test_a_form_without_the_version_that_was_looked_at_is_refused(
     what = "credit" if field == "credit_version" else "return"
     for wrong in ("", "zero", "1e3"):
         answer = await operator.send(at, at=at, what=what, why="one letter", **{field: wrong})
-        assert (answer.status_code, "is not whole" in answer.text) == (400, True), wrong
+        assert (answer.status_code, "is incomplete" in answer.text) == (400, True), wrong
     assert await admin.fetchval("SELECT count(*) FROM approval") == 0
 
 
