@@ -335,7 +335,7 @@ async def test_a_void_proposal_has_no_button_and_ends_by_itself(
     assert (await ending.round(inflows.runtime.deps, inflows.runtime.clock)).done == 1
     assert tuple(await admin.fetchrow("SELECT status, outcome FROM approval")) == ("void", "changed")
     late = await decide(approver, approval)
-    assert (late.status_code, "This is void since" in late.text) == (409, True)
+    assert (late.status_code, "This request has been void since" in late.text) == (409, True)
 
 
 async def test_what_is_gone_at_the_approval_is_said_on_the_page(
