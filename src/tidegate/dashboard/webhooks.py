@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from tidegate.core.errors import Conflict, Invalid, NotFound, Problem, Refusal
 from tidegate.dashboard.delivery_filter import NAMES, STATUS_WORDS, choices_of, filter_in
 from tidegate.dashboard.endpoint_health import health_words
+from tidegate.dashboard.form import NO_ACTION
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.address import WebUrl
 from tidegate.infra.db import Tx
@@ -143,7 +144,7 @@ class WebhookPages:
         elif what == "change":
             return await self._edit(visitor, endpoint_id)
         else:
-            raise NotFound("there is no such action")
+            raise NotFound(NO_ACTION)
         return self.shell.to(visitor, "/webhooks")
 
     async def _edit(self, visitor: DashboardVisitor, endpoint_id: str) -> Html:

@@ -314,7 +314,7 @@ def _is_of_a_lost_node(error: BaseException | None) -> bool:
 
 
 def _unavailable() -> Unavailable:
-    return Unavailable("the database is busy or down; try again", retry_after_s=RETRY_AFTER_S)
+    return Unavailable(f"the database is busy or down; retry after {RETRY_AFTER_S} s", retry_after_s=RETRY_AFTER_S)
 
 
 async def connect(url: str) -> Any:

@@ -47,7 +47,7 @@ class Standby:
                 await self._confirming.do(None)
         except TimeoutError:
             raise Unavailable(
-                "the database waits for its standby, and nothing is answered without it; try again",
+                f"the database waits for its standby, without which it does not answer; retry after {RETRY_AFTER_S} s",
                 retry_after_s=RETRY_AFTER_S,
             ) from None
 

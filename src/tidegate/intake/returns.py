@@ -91,7 +91,7 @@ async def _end(
     await bank_store.close_payout(tx, business_id, reference, why=f"ended by hand: {note}")
     known = await store.lock(tx, business_id, reference)
     if known is None:
-        raise NotFound("there is no such return, or it has ended")
+        raise NotFound("there is no such return, or it has ended; `tidegate return list` shows the open ones")
     sent_as = sent_as or f"by hand/{reference}"
     await _confirm_in(tx, known, sent_as=sent_as, now=now, post=postings.return_done)
     return known

@@ -185,7 +185,7 @@ async def _decide(
         except StaleChange:
             continue
         except AlreadyReceived:
-            raise Conflict(f"{wanted.given_to} has this transaction already; close it") from None
+            raise Conflict(f"{wanted.given_to} has this transaction already; close this") from None
         deps.db.notify(EVENT_CHANNEL)
         return made
     raise Unavailable("its new owner was changed at the same time; retry after 1 s", retry_after_s=1)

@@ -252,7 +252,7 @@ async def _record(payer: Payer, attempt: Attempt, asking: Awaitable[AttemptState
     except (RailBusy, RailRefused) as refused:
         log.error("a rail does not answer a payer", rail=attempt.rail, reference=reference, why=str(refused))
         wait_s = refused.retry_after_s if isinstance(refused, RailBusy) else RAIL_PAUSE_S
-        raise Unavailable("the payer's bank cannot be reached; retry later", retry_after_s=wait_s) from refused
+        raise Unavailable(f"the payer's bank is unreachable; retry after {wait_s} s", retry_after_s=wait_s) from refused
     except RailTimeout:
         recorded = await settle.record_time_out(deps, business_id, reference, now=now)
     else:

@@ -145,7 +145,7 @@ def cancel(payment: Payment) -> Payment:
 
 def expire(payment: Payment) -> Payment:
     if payment.status is PaymentStatus.PROCESSING:
-        raise IllegalTransition("the outcome of an attempt is not known yet")
+        raise IllegalTransition("the outcome of an attempt is not known yet; wait for it")
     return _move(payment, PaymentStatus.EXPIRED)
 
 
