@@ -824,7 +824,7 @@ COMMENT ON COLUMN approval.outcome IS 'What running it made, such as the referen
 CREATE INDEX approval_open ON approval (business_id, id) WHERE status = 'open';
 CREATE UNIQUE INDEX approval_one_open_proposal ON approval (business_id, topic, subject)
     WHERE status = 'open' AND realm = 'console';
-CREATE INDEX approval_by_subject ON approval (business_id, subject) WHERE realm = 'console';
+CREATE INDEX approval_by_subject ON approval (business_id, subject);
 CREATE INDEX approval_of_staff ON approval (decided_at) WHERE realm = 'console';
 
 CREATE TABLE refund_limit (
@@ -1966,7 +1966,8 @@ CREATE INDEX suspense_decision_by_transaction ON suspense_decision (rail, transa
 GRANT SELECT, INSERT ON notification, receipt TO tidegate_app;
 -- An operator closes what was quarantined.
 GRANT UPDATE (state, note) ON notification TO tidegate_app;
-GRANT SELECT, INSERT ON suspense_decision TO tidegate_app;
+-- The note is erased with its payer.
+GRANT SELECT, INSERT, UPDATE (note) ON suspense_decision TO tidegate_app;
 
 
 -- Account
@@ -4714,6 +4715,37 @@ END
 $$;
 COMMENT ON FUNCTION erase_events IS 'Erases the payloads of events, and what receivers answered to them.';
 
+CREATE FUNCTION erase_remarks(p_business_id text, p_subjects text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE audit SET details = details - ARRAY['note', 'reason']
+     WHERE business_id = p_business_id AND subject = ANY (p_subjects) AND details ?| ARRAY['note', 'reason'];
+    UPDATE approval
+       SET reason = '(erased)',
+           -- The reason of a return is one of a few.
+           arguments = CASE WHEN command IN ('refund', 'refund.create') THEN arguments - ARRAY['note', 'reason']
+                            ELSE arguments END
+     WHERE business_id = p_business_id AND subject = ANY (p_subjects);
+END
+$$;
+COMMENT ON FUNCTION erase_remarks IS 'Erases what people wrote about these things: in proposals, and in the rows of audit.';
+
+CREATE FUNCTION erase_suspense_remarks(p_business_id text, p_receipt_id bigint, p_cause text, p_subject text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+BEGIN
+    UPDATE audit SET details = details - 'note'
+     WHERE business_id = p_business_id AND action IN ('suspense.assigned', 'suspense.returned', 'suspense.closed')
+       AND subject = coalesce(p_subject, p_receipt_id::text) AND details ->> 'receipt' = p_cause AND details ? 'note';
+    UPDATE audit SET details = details - 'note'
+     WHERE business_id = p_business_id AND subject = p_receipt_id::text AND action LIKE 'suspense.%' AND details ? 'note';
+    UPDATE approval SET reason = '(erased)'
+     WHERE business_id = p_business_id AND subject = p_receipt_id::text AND command LIKE 'suspense.%';
+    UPDATE money_return SET reason = '(erased)'
+     WHERE business_id = p_business_id AND reference = p_subject AND payment_id IS NULL AND collection_id IS NULL
+       AND status = 'confirmed';
+END
+$$;
+COMMENT ON FUNCTION erase_suspense_remarks IS 'Erases what the staff wrote about money in suspense that was decided, in one of the businesses of the decision. The decision itself is erased beside it.';
+
 CREATE FUNCTION erase_bank_entries(p_transaction_ids text[], p_fields text[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_keys text[] := ARRAY(SELECT DISTINCT unnest(keys) FROM bank_entry WHERE keys && p_transaction_ids);
@@ -4729,7 +4761,8 @@ CREATE FUNCTION erase_bank_payer(p_transaction_ids text[]) RETURNS void
 BEGIN
     PERFORM erase_bank_entries(p_transaction_ids, ARRAY['counterparty', 'remittance', 'end_to_end_id']);
     UPDATE bank_payout
-       SET payee_name = NULL, payee_bank = NULL, payee_account = CASE WHEN export_id IS NOT NULL THEN '(erased)' END
+       SET payee_name = NULL, payee_bank = NULL, payee_account = CASE WHEN export_id IS NOT NULL THEN '(erased)' END,
+           remittance = ''
      WHERE transaction_id = ANY (p_transaction_ids) AND status IN ('done', 'rejected');
     UPDATE bank_export SET content = ''
      WHERE id IN (SELECT export_id FROM bank_payout WHERE transaction_id = ANY (p_transaction_ids))
@@ -4745,6 +4778,14 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION erase_bank_payee IS 'Erases the name of the recipient of these transactions from bank files.';
+
+CREATE FUNCTION with_parts(p_business_id text, p_refund_ids bigint[]) RETURNS text[] LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN ARRAY(SELECT reference FROM refund WHERE business_id = p_business_id AND id = ANY (p_refund_ids))
+           || ARRAY(SELECT reference FROM refund_leg WHERE business_id = p_business_id AND refund_id = ANY (p_refund_ids));
+END
+$$;
+COMMENT ON FUNCTION with_parts IS 'The references of refunds and of their parts.';
 
 CREATE FUNCTION causes_of_payment(p_business_id text, p_payment_id bigint) RETURNS text[] LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -4828,6 +4869,12 @@ BEGIN
     UPDATE attempt SET details = '{}' WHERE business_id = p_business_id AND payment_id = p_payment_id;
     UPDATE refund SET reason = NULL, note = NULL, mail_due_at = NULL
      WHERE business_id = p_business_id AND payment_id = p_payment_id;
+    PERFORM erase_remarks(
+        p_business_id,
+        with_parts(p_business_id, ARRAY(SELECT id FROM refund WHERE business_id = p_business_id AND payment_id = p_payment_id))
+        || ARRAY(SELECT pay_code FROM payment WHERE business_id = p_business_id AND id = p_payment_id)
+        || ARRAY(SELECT rail || '/' || id FROM dispute WHERE business_id = p_business_id AND payment_id = p_payment_id)
+        || ARRAY(SELECT reference FROM money_return WHERE business_id = p_business_id AND payment_id = p_payment_id));
     DELETE FROM receipt_mail WHERE business_id = p_business_id AND payment_id = p_payment_id;
     DELETE FROM mail USING payment
      WHERE payment.business_id = p_business_id AND payment.id = p_payment_id AND mail.business_id = p_business_id
@@ -4887,8 +4934,11 @@ BEGIN
        AND notification_id IN ('credit-' || p_business_id || '-' || v_inflow.transaction_id,
                                'reversal-' || p_business_id || '-' || v_inflow.transaction_id);
     UPDATE refund SET reason = NULL, note = NULL WHERE business_id = p_business_id AND collection_id = p_collection_id;
-    UPDATE audit SET details = details - 'note'
-     WHERE business_id = p_business_id AND subject = v_inflow.reference AND details ? 'note';
+    PERFORM erase_remarks(
+        p_business_id,
+        with_parts(p_business_id,
+                   ARRAY(SELECT id FROM refund WHERE business_id = p_business_id AND collection_id = p_collection_id))
+        || ARRAY[v_inflow.reference, v_inflow.return_reference]);
     UPDATE collection SET payer = '{}', remittance = NULL, note = NULL, version = version + 1, updated_at = p_now
      WHERE business_id = p_business_id AND id = p_collection_id;
     RETURN 'erased';
@@ -4931,8 +4981,9 @@ BEGIN
     UPDATE sandbox_account SET holder = '(erased)' WHERE business_id = p_business_id AND reference = p_account_id;
     DELETE FROM account_document WHERE business_id = p_business_id AND account_id = p_account_id;
     DELETE FROM account_question WHERE business_id = p_business_id AND account_id = p_account_id;
-    UPDATE audit SET details = details - 'holder' - 'reason'
-     WHERE business_id = p_business_id AND subject = p_account_id AND details ?| ARRAY['holder', 'reason'];
+    UPDATE audit SET details = details - 'holder'
+     WHERE business_id = p_business_id AND subject = p_account_id AND details ? 'holder';
+    PERFORM erase_remarks(p_business_id, ARRAY[p_account_id]);
     UPDATE virtual_account
        SET holder = '(erased)', kyc = '{}', documents = '[]', metadata = NULL, monthly_volume = NULL,
            entity_name = NULL, payment_flow_description = NULL, note = NULL, reason = NULL, version = version + 1,
@@ -4996,7 +5047,7 @@ REVOKE EXECUTE ON FUNCTION
     fan_out_events, claim_deliveries, finish_deliveries,
     remove_notifications, remove_webhook_attempts, remove_events, remove_idempotency_keys, remove_mails,
     remove_sandbox_notifications, remove_sandbox_attempts, remove_sandbox_payouts, remove_bank_files, note_removal,
-    erase_payment, erase_inflow, erase_account, erase_payees, erase_notifications, erase_answers, erase_bank_payer,
+    erase_payment, erase_inflow, erase_account, erase_payees, erase_suspense_remarks, erase_notifications, erase_answers, erase_bank_payer,
     erase_bank_payee FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
     post_journals_of_several, lock_balance, close_wallet_period, apply_payment_changes, apply_payment_changes_of_several,
@@ -5004,5 +5055,5 @@ GRANT EXECUTE ON FUNCTION
     fan_out_events, claim_deliveries, finish_deliveries,
     remove_notifications, remove_webhook_attempts, remove_events, remove_idempotency_keys, remove_mails,
     remove_sandbox_notifications, remove_sandbox_attempts, remove_sandbox_payouts, remove_bank_files, note_removal,
-    erase_payment, erase_inflow, erase_account, erase_payees, erase_notifications, erase_answers, erase_bank_payer,
+    erase_payment, erase_inflow, erase_account, erase_payees, erase_suspense_remarks, erase_notifications, erase_answers, erase_bank_payer,
     erase_bank_payee TO tidegate_app;
