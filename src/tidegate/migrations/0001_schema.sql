@@ -297,14 +297,15 @@ CREATE TABLE request_log (
     CONSTRAINT request_log_pk PRIMARY KEY (business_id, number),
     CONSTRAINT request_log_has_bodies_of_errors_only CHECK (body IS NULL OR status >= 400)
 );
-COMMENT ON TABLE request_log IS 'Requests of merchants'' programs, written in batches; 7 days of them, 30 of those that failed.';
+COMMENT ON TABLE request_log IS 'Requests of merchants'' programs, written in batches. Those that failed stay longer.';
 COMMENT ON COLUMN request_log.body IS 'Masked: names and shape, no text that a person may be known by.';
 COMMENT ON COLUMN request_log.created_at IS 'Real time, also in a sandbox.';
 CREATE INDEX request_log_of_errors ON request_log (business_id, number) WHERE status >= 400;
 CREATE INDEX request_log_by_request ON request_log (business_id, request_id);
-CREATE INDEX request_log_by_age ON request_log (created_at);
+CREATE INDEX request_log_by_age ON request_log (created_at) WHERE status < 400;
+CREATE INDEX request_log_of_errors_by_age ON request_log (created_at) WHERE status >= 400;
 
-GRANT SELECT, INSERT, UPDATE, DELETE ON request_log TO tidegate_app;
+GRANT SELECT, INSERT ON request_log TO tidegate_app;
 
 
 -- Audit
@@ -4405,7 +4406,7 @@ GRANT USAGE ON SEQUENCE sandbox_rail_serial TO tidegate_app;
 --
 -- What has a limit of age leaves by these functions alone: the service's role may delete none of it. Each takes the
 -- business first, removes only rows that are older than the limit given and than the hard minimum of their kind, skips
--- what others hold, and keeps what is still needed.
+-- what others hold, keeps what is still needed, and counts what it has removed.
 
 CREATE TABLE retention (
     kind           text        CONSTRAINT retention_pk PRIMARY KEY,
@@ -4426,6 +4427,8 @@ BEGIN
         WHEN 'idempotency_keys' THEN interval '30 days'
         WHEN 'mails' THEN interval '7 days'
         WHEN 'bank_files' THEN interval '30 days'
+        WHEN 'requests' THEN interval '1 day'
+        WHEN 'failed_requests' THEN interval '7 days'
         WHEN 'sandbox_notifications' THEN interval '1 day'
         WHEN 'sandbox_attempts' THEN interval '1 day'
         WHEN 'sandbox_payouts' THEN interval '1 day'
@@ -4447,40 +4450,47 @@ CREATE FUNCTION removed_before(p_kind text, p_business_id text) RETURNS timestam
 $$;
 COMMENT ON FUNCTION removed_before IS 'Rows of a business that are older may be gone.';
 
-CREATE FUNCTION note_removal(p_kind text, p_before timestamptz, p_count bigint, p_now timestamptz) RETURNS void
+CREATE FUNCTION end_removal_day(p_kind text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
-    v_before timestamptz := least(p_before, now() - kept_at_least(p_kind));
-    v_today  date := (p_now AT TIME ZONE 'UTC')::date;
-    v_known  retention;
+    v_today date := (now() AT TIME ZONE 'UTC')::date;
+    v_known retention;
 BEGIN
-    IF p_count > 0 THEN
-        INSERT INTO retention (kind, removed_before, day, count) VALUES (p_kind, v_before, v_today, 0)
-            ON CONFLICT ON CONSTRAINT retention_pk DO NOTHING;
-    ELSIF NOT EXISTS (SELECT FROM retention WHERE kind = p_kind AND count > 0 AND day < v_today) THEN
+    -- Most calls find nothing, and lock nothing.
+    IF NOT EXISTS (SELECT FROM retention WHERE kind = p_kind AND count > 0 AND day < v_today) THEN
         RETURN;
     END IF;
     SELECT * INTO v_known FROM retention WHERE kind = p_kind FOR UPDATE;
-    IF v_known.day < v_today THEN
-        IF v_known.count > 0 THEN
-            WITH written AS (
-                INSERT INTO audit (business_id, actor, action, subject, details, created_at)
-                VALUES ('000000000000000000000000', 'tidegate', 'retention.removed', p_kind,
-                        jsonb_build_object('day', v_known.day, 'count', v_known.count, 'before', v_known.removed_before),
-                        p_now)
-                RETURNING business_id, id)
-            INSERT INTO audit_to_link SELECT business_id, id FROM written;
-        END IF;
-        v_known.day := v_today;
-        v_known.count := 0;
+    IF v_known.day >= v_today OR v_known.count = 0 THEN
+        RETURN;
     END IF;
-    UPDATE retention
-       SET day = v_known.day, count = v_known.count + p_count,
-           removed_before = CASE WHEN p_count > 0 THEN greatest(removed_before, v_before) ELSE removed_before END
-     WHERE kind = p_kind;
+    WITH written AS (
+        INSERT INTO audit (business_id, actor, action, subject, details, created_at)
+        VALUES ('000000000000000000000000', 'tidegate', 'retention.removed', p_kind,
+                jsonb_build_object('day', v_known.day, 'count', v_known.count, 'before', v_known.removed_before), now())
+        RETURNING business_id, id)
+    INSERT INTO audit_to_link SELECT business_id, id FROM written;
+    UPDATE retention SET day = v_today, count = 0 WHERE kind = p_kind;
 END
 $$;
-COMMENT ON FUNCTION note_removal IS 'Counts what was removed, in the same transaction. The first call of a day writes the count of the last one to audit.';
+COMMENT ON FUNCTION end_removal_day IS 'Writes the count of a day that is over to audit, once.';
+
+CREATE FUNCTION note_removal(p_kind text, p_before timestamptz, p_count bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_before timestamptz := least(p_before, now() - kept_at_least(p_kind));
+    v_today  date := (now() AT TIME ZONE 'UTC')::date;
+BEGIN
+    IF p_count = 0 THEN
+        RETURN;
+    END IF;
+    PERFORM end_removal_day(p_kind);
+    INSERT INTO retention AS known (kind, removed_before, day, count) VALUES (p_kind, v_before, v_today, p_count)
+        ON CONFLICT ON CONSTRAINT retention_pk
+        DO UPDATE SET day = greatest(known.day, excluded.day), count = known.count + excluded.count,
+                      removed_before = greatest(known.removed_before, excluded.removed_before);
+END
+$$;
+COMMENT ON FUNCTION note_removal IS 'Counts what was removed. The functions that remove call it, so that nothing leaves without it; the service cannot.';
 
 -- By an array of keys, not by a join: a join that was planned while a table was small takes seconds once it is large.
 CREATE FUNCTION remove_notifications(p_rail text, p_ids text[], p_before timestamptz) RETURNS integer
@@ -4496,6 +4506,7 @@ BEGIN
     DELETE FROM notification
      WHERE rail = p_rail AND id = ANY (p_ids) AND state = 'done' AND received_at < v_before;
     GET DIAGNOSTICS v_count = ROW_COUNT;
+    PERFORM note_removal('notifications', p_before, v_count);
     RETURN v_count;
 END
 $$;
@@ -4515,6 +4526,7 @@ BEGIN
                FOR UPDATE SKIP LOCKED))
         RETURNING file_id)
     SELECT count(DISTINCT file_id) INTO v_count FROM removed;
+    PERFORM note_removal('bank_files', p_before, v_count);
     RETURN v_count;
 END
 $$;
@@ -4532,6 +4544,7 @@ BEGIN
          WHERE business_id = p_business_id AND id = ANY (p_delivery_ids::bigint[]) AND created_at < v_before
            FOR UPDATE SKIP LOCKED));
     GET DIAGNOSTICS v_count = ROW_COUNT;
+    PERFORM note_removal('webhook_attempts', p_before, v_count);
     RETURN v_count;
 END
 $$;
@@ -4567,6 +4580,7 @@ BEGIN
     DELETE FROM webhook_delivery WHERE business_id = p_business_id AND event_id = ANY (v_ids);
     DELETE FROM event WHERE business_id = p_business_id AND id = ANY (v_ids);
     GET DIAGNOSTICS v_count = ROW_COUNT;
+    PERFORM note_removal('events', p_before, v_count);
     RETURN v_count;
 END
 $$;
@@ -4582,6 +4596,7 @@ BEGIN
         SELECT key FROM idempotency_key
          WHERE business_id = p_business_id AND key = ANY (p_keys) AND created_at < v_before FOR UPDATE SKIP LOCKED));
     GET DIAGNOSTICS v_count = ROW_COUNT;
+    PERFORM note_removal('idempotency_keys', p_before, v_count);
     RETURN v_count;
 END
 $$;
@@ -4598,10 +4613,46 @@ BEGIN
          WHERE business_id = p_business_id AND id = ANY (p_ids::bigint[]) AND status <> 'waiting'
            AND created_at < v_before FOR UPDATE SKIP LOCKED));
     GET DIAGNOSTICS v_count = ROW_COUNT;
+    PERFORM note_removal('mails', p_before, v_count);
     RETURN v_count;
 END
 $$;
 COMMENT ON FUNCTION remove_mails IS 'Removes old messages to people that were sent, or refused for good, with their attachments. How many.';
+
+-- In real time, also in a sandbox.
+CREATE FUNCTION remove_requests(p_business_id text, p_numbers text[], p_before timestamptz) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+    v_before timestamptz := least(p_before, now() - kept_at_least('requests'));
+    v_count  integer;
+BEGIN
+    DELETE FROM request_log WHERE business_id = p_business_id AND number = ANY (ARRAY(
+        SELECT number FROM request_log
+         WHERE business_id = p_business_id AND number = ANY (p_numbers::bigint[]) AND status < 400
+           AND created_at < v_before FOR UPDATE SKIP LOCKED));
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    PERFORM note_removal('requests', p_before, v_count);
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION remove_requests IS 'Removes old requests that succeeded from the log. How many.';
+
+CREATE FUNCTION remove_failed_requests(p_business_id text, p_numbers text[], p_before timestamptz) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+    v_before timestamptz := least(p_before, now() - kept_at_least('failed_requests'));
+    v_count  integer;
+BEGIN
+    DELETE FROM request_log WHERE business_id = p_business_id AND number = ANY (ARRAY(
+        SELECT number FROM request_log
+         WHERE business_id = p_business_id AND number = ANY (p_numbers::bigint[]) AND status >= 400
+           AND created_at < v_before FOR UPDATE SKIP LOCKED));
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    PERFORM note_removal('failed_requests', p_before, v_count);
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION remove_failed_requests IS 'Removes old requests that failed from the log. How many.';
 
 CREATE FUNCTION remove_sandbox_notifications(p_business_id text, p_ids text[], p_before timestamptz) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
@@ -4614,6 +4665,7 @@ BEGIN
          WHERE business_id = p_business_id AND id = ANY (p_ids::bigint[]) AND sent_at IS NOT NULL
            AND created_at < v_before FOR UPDATE SKIP LOCKED));
     GET DIAGNOSTICS v_count = ROW_COUNT;
+    PERFORM note_removal('sandbox_notifications', p_before, v_count);
     RETURN v_count;
 END
 $$;
@@ -4635,6 +4687,7 @@ BEGIN
                        OR payment.status IN ('initiated', 'pending', 'processing')))
            FOR UPDATE OF simulated SKIP LOCKED));
     GET DIAGNOSTICS v_count = ROW_COUNT;
+    PERFORM note_removal('sandbox_attempts', p_before, v_count);
     RETURN v_count;
 END
 $$;
@@ -4659,6 +4712,7 @@ BEGIN
     DELETE FROM sandbox_payout AS payout USING old
      WHERE payout.business_id = p_business_id AND payout.kind = old.kind AND payout.reference = old.reference;
     GET DIAGNOSTICS v_count = ROW_COUNT;
+    PERFORM note_removal('sandbox_payouts', p_before, v_count);
     RETURN v_count;
 END
 $$;
@@ -5046,14 +5100,16 @@ REVOKE EXECUTE ON FUNCTION
     record_inflow, record_inflows_of_several, change_inflow, record_unclaimed, lock_unclaimed, decide_unclaimed, confirm_return, start_refund, reset_sandbox,
     fan_out_events, claim_deliveries, finish_deliveries,
     remove_notifications, remove_webhook_attempts, remove_events, remove_idempotency_keys, remove_mails,
-    remove_sandbox_notifications, remove_sandbox_attempts, remove_sandbox_payouts, remove_bank_files, note_removal,
+    remove_requests, remove_failed_requests,
+    remove_sandbox_notifications, remove_sandbox_attempts, remove_sandbox_payouts, remove_bank_files, end_removal_day,
     erase_payment, erase_inflow, erase_account, erase_payees, erase_suspense_remarks, erase_notifications, erase_answers, erase_bank_payer,
-    erase_bank_payee FROM PUBLIC;
+    erase_bank_payee, note_removal FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
     post_journals_of_several, lock_balance, close_wallet_period, apply_payment_changes, apply_payment_changes_of_several,
     record_inflow, record_inflows_of_several, change_inflow, record_unclaimed, lock_unclaimed, decide_unclaimed, confirm_return, start_refund, reset_sandbox,
     fan_out_events, claim_deliveries, finish_deliveries,
     remove_notifications, remove_webhook_attempts, remove_events, remove_idempotency_keys, remove_mails,
-    remove_sandbox_notifications, remove_sandbox_attempts, remove_sandbox_payouts, remove_bank_files, note_removal,
+    remove_requests, remove_failed_requests,
+    remove_sandbox_notifications, remove_sandbox_attempts, remove_sandbox_payouts, remove_bank_files, end_removal_day,
     erase_payment, erase_inflow, erase_account, erase_payees, erase_suspense_remarks, erase_notifications, erase_answers, erase_bank_payer,
     erase_bank_payee TO tidegate_app;
