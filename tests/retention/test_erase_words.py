@@ -23,6 +23,8 @@ from retention.test_erase import BANK_ACCOUNT, CUSTOMER, EMAIL, NAME, PAYER, PHO
 from tidegate.audit import chain
 from tidegate.core.clock import SystemClock
 from tidegate.member.permission import Role
+from tidegate.retention import erase, erase_store
+from tidegate.retention.erase import PayerIdentity
 from tidegate.runtime import Runtime
 
 pytestmark = pytest.mark.usefixtures("unlimited")
@@ -205,3 +207,24 @@ async def test_of_saved_views(
     assert await erasing.traces("quuxwald") == {"saved_view.filters", "idempotency_key.body"}
     done = await erasing.erase()
     assert (done["views"], await erasing.traces("quuxwald")) == (1, set())
+
+
+async def test_an_erasure_that_was_interrupted_finds_the_rest_by_the_view(
+    owner: SignedInPerson, paid: Checkout, erasing: Erasing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer to who saved the view is found by it alone."""
+
+    async def interrupted(*_: object) -> int:
+        raise RuntimeError
+
+    who = PayerIdentity.parse([EMAIL], [])
+    saved = await owner.send("/views", at="/payments", name="Late", q=f"email:{EMAIL}")
+    assert saved.status_code == 303
+    for step in ("erase_answers", "delete_views"):
+        with monkeypatch.context() as broken:
+            broken.setattr(erase_store, step, interrupted)
+            found = await erase.find(erasing.runtime.db, who, None)
+            with pytest.raises(RuntimeError):
+                await erase.Eraser(erasing.runtime.db, erasing.runtime.clock, who).erase(found)
+    await erasing.erase()
+    assert await erasing.traces() == set()

@@ -1,7 +1,8 @@
 """Erases a payer's personal data on request. Amounts, keys and the books stay.
 
 Everything is found before anything is erased. What leads to other rows goes last: a payment after its notifications,
-its answers and the inflows of its bank accounts. So a run that was interrupted is simply repeated.
+its answers, the views that name its payer and the inflows of its bank accounts. So a run that was interrupted is simply
+repeated.
 """
 
 from __future__ import annotations
@@ -272,12 +273,10 @@ class Eraser:
         """How many of each were erased. What is blocked meanwhile stays."""
         for account in _free(found.accounts):
             await self._payees(account)
-        # Found by the names in the payments.
-        views = await self._all("views", _ids_of(found.views), store.delete_views)
         return {
-            "views": views,
             "notifications": await self._all("notifications", found.notifications, store.erase_notifications),
             "answers": await self._all("answers", found.answers, store.erase_answers),
+            "views": await self._all("views", _ids_of(found.views), store.delete_views),
             "inflows": await self._all("inflows", _by_business(found.inflows), store.erase_inflows),
             "accounts": await self._all("accounts", _by_business(found.accounts), store.erase_accounts),
             "payments": await self._all("payments", _by_business(found.payments), store.erase_payments),
