@@ -17,7 +17,7 @@ from bench.report import BenchFailed, Finding, Line, Sample, Section, percentile
 from bench.usage import Watch, resident_mb
 from tidegate.core import ids
 from tidegate.core.clock import SystemClock
-from tidegate.infra.db import RING_EVERY_S, Database
+from tidegate.infra.db import NOTIFY_EVERY_S, Database
 from tidegate.infra.egress import USER_AGENT
 from tidegate.webhook import sign
 from tidegate.webhook.model import EVENT_CHANNEL, IN_FLIGHT_MAX
@@ -192,7 +192,7 @@ async def _write_events(environment: Environment, payload: bytes) -> dict[str, f
             db.notify(EVENT_CHANNEL)
             await asyncio.sleep(EVENT_EVERY_S)
         # The last notification is sent a little later than its event.
-        await asyncio.sleep(2 * RING_EVERY_S)
+        await asyncio.sleep(2 * NOTIFY_EVERY_S)
     finally:
         await db.close()
     return committed

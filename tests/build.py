@@ -6,14 +6,17 @@ import itertools
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 import httpx
 
+from tidegate.audit.model import OPERATOR
 from tidegate.core.clock import SystemClock
-from tidegate.core.ids import Mode
+from tidegate.core.ids import Mode, new_secret_key
 from tidegate.infra.db import Database
 from tidegate.merchant import commands as merchants
+from tidegate.merchant.model import print_of
 
 _numbers = itertools.count(1)
 
@@ -69,6 +72,14 @@ async def make_shop(db: Database, client: httpx.AsyncClient, **settings: Any) ->
     if settings:
         await merchants.change(db, new.business.id, settings, now=now)
     return Shop(client, new.business.id, new.secret_key, new.public_key)
+
+
+async def roll_secret_key(db: Database, business_id: str, *, overlap: timedelta, now: datetime) -> str:
+    """A new secret key with all rights. The older ones work for the overlap."""
+    secret_key = new_secret_key(Mode.SANDBOX)
+    async with db.transaction() as tx:
+        await merchants.replace_main_key(tx, business_id, print_of(secret_key), overlap=overlap, by=OPERATOR, now=now)
+    return secret_key
 
 
 @dataclass(frozen=True)

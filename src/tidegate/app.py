@@ -181,7 +181,7 @@ def _exchange(runtime: Runtime, limit: RateLimit, payers: PayerLimit) -> list[Ca
     machine = hashlib.sha256(f"{socket.gethostname()}/{file}".encode()).digest()
     limits = (limit, payers.requests.slots, payers.failures.slots)
     exchange = LimitExchange(runtime.db, limits, machine, file)
-    return [exchange.keep_telling, exchange.keep_listening]
+    return [exchange.keep_sending, exchange.keep_listening]
 
 
 def _payer_pages(runtime: Runtime, checkout: CheckoutApi, openings: LinkOpenings) -> list[Route]:

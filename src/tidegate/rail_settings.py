@@ -54,7 +54,7 @@ class PaystackSettings:
         if old_key and not _PAYSTACK_KEY.fullmatch(old_key):
             read.problems.append("TIDEGATE_PAYSTACK_SECRET_KEY_OLD must be a secret key of Paystack, sk_live_….")
         elif old_key and old_key[: len("sk_live")] != key[: len("sk_live")]:
-            # Whoever knows it can sign a notification.
+            # It can sign a notification.
             read.problems.append("TIDEGATE_PAYSTACK_SECRET_KEY_OLD must be of the same mode as the new key.")
         return cls(
             secret_key=key,

@@ -13,11 +13,11 @@ from bank.transfer import begun, paid, seen
 from bank.world import ADA, BISI, SHILLINGS, BankWorld
 from build import Shop
 from conftest import check_books
+from settable_clock import SettableClock
 from tidegate.audit.model import Actor
 from tidegate.bank_file import imports, payout_store, record
 from tidegate.bank_file import payout as payouts
 from tidegate.bank_file.payout_store import ProposedPayout
-from tidegate.core.clock import SettableClock
 from tidegate.intake import candidates, refunds, suspense_store
 from tidegate.payment import sweep
 from tidegate.payment.model import PaymentStatus
@@ -74,7 +74,7 @@ async def test_a_payment_waits_for_the_statement_of_a_later_day(
     bank: BankWorld, after: timedelta, status: PaymentStatus
 ) -> None:
     pay_code, action = await begun(bank)
-    assert action.is_told_later
+    assert action.is_notified_later
     later = SettableClock(bank.now + after)
     for sweep_round in (sweep.close_accounts, sweep.expire_payments):
         await sweep_round(bank.deps, later)

@@ -27,11 +27,11 @@ async def test_a_business_that_changes_during_a_request_is_read_anew_by_the_next
     database_url: str, db: Database, new_checkout: MakeCheckout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checkout = await new_checkout()
-    visit = PayerRequest(checkout.pay_code, "127.0.0.1")
+    request = PayerRequest(checkout.pay_code, "127.0.0.1")
     async with serving(Settings(database_url=database_url)) as (_, service):
         owners = [getattr(getattr(route.app, "respond", None), "__self__", None) for route in service.routing.routes]
         commands = next(owner.commands for owner in owners if isinstance(owner, CheckoutApi))
-        business = (await commands.look(visit)).business
+        business = (await commands.look(request)).business
 
         async def find_after_a_change(
             find_views: FindViews, tx: Tx, keys: Sequence[PaymentKey]
@@ -45,4 +45,4 @@ async def test_a_business_that_changes_during_a_request_is_read_anew_by_the_next
         for name in ("find_views", "find_views_of_business"):
             find = partial(find_after_a_change, getattr(view_store, name))
             monkeypatch.setattr(view_store, name, find)
-        assert (await commands.look(visit)).business.rate_per_second == NEW_RATE
+        assert (await commands.look(request)).business.rate_per_second == NEW_RATE

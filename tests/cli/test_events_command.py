@@ -320,10 +320,11 @@ async def test_the_webhook_url_is_the_first_endpoint_s(world: World, tg_json: An
     assert first["webhookUrl"] == "http://127.0.0.1:3000/hook"
     [endpoint] = await commands.list_all(world.db, world.business_id)
     assert endpoint.url == first["webhookUrl"]
+    await tg_json("webhook", "set", endpoint.id, "--status", "disabled", "--business", world.business_id)
     again = await tg_json(*set_, "http://127.0.0.1:4000/hook")
     assert (again["webhookUrl"], "webhookSecret" in again) == ("http://127.0.0.1:4000/hook", False)
     [after] = await commands.list_all(world.db, world.business_id)
-    assert (after.id, after.url) == (endpoint.id, "http://127.0.0.1:4000/hook")
+    assert (after.id, after.url, after.status) == (endpoint.id, "http://127.0.0.1:4000/hook", "enabled")
     code, said = await tg(*set_, "http://192.168.1.1/hook", "--name", "Other")
     assert (code, "must not lead into a private network" in said) == (1, True)
     assert (await tg_json("merchant", "set", world.business_id, "--rate-burst", "7"))["name"] == "Shop"

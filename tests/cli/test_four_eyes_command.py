@@ -68,7 +68,7 @@ async def test_a_command_is_proposed_by_one_and_approved_by_another(
     operator: Operator, business_id: str, row: asyncpg.Connection
 ) -> None:
     fee = ("merchant", "fee", business_id, "NGN", "card", "--percent", "1.1")
-    assert "know why" in await operator.refused(*fee, "--by", OPERATING)
+    assert "Give the reason" in await operator.refused(*fee, "--by", OPERATING)
     assert "Say who you are" in await operator.refused(*fee, "--why", "agreed")
     by = ("--why", "agreed", "--by")
     assert "As auditor" in await operator.refused(*fee, *by, AUDITING)
@@ -87,7 +87,9 @@ async def test_a_command_is_proposed_by_one_and_approved_by_another(
     assert "approved and done" in await operator.said("approval", "approve", number, "--by", APPROVING, typed=PASSWORD)
     assert await row.fetchval("SELECT basis_points FROM fee_rule WHERE business_id = $1", business_id) == 110
     assert "approved this on" in await operator.refused("approval", "approve", number, "--by", APPROVING)
-    assert "nothing with the number" in await operator.refused("approval", "approve", "999999", "--by", APPROVING)
+    assert "no open proposal has the number" in await operator.refused(
+        "approval", "approve", "999999", "--by", APPROVING
+    )
     actors = await row.fetch("SELECT actor FROM audit WHERE subject = $1 ORDER BY id", business_id)
     assert len({one["actor"] for one in actors}) == 2
 
@@ -96,7 +98,7 @@ async def test_a_payer_is_erased_by_two(operator: Operator, business_id: str, ro
     who = ("erase", "--email", "zebedee@quuxwald.example", "--business", business_id)
     assert (await operator.json(*who))["erased"] is False
     by = ("--yes", "--by", OPERATING)
-    assert "know why" in await operator.refused(*who, *by)
+    assert "Give the reason" in await operator.refused(*who, *by)
     assert "As auditor" in await operator.refused(*who, "--yes", "--why", "a letter", "--by", AUDITING)
     assert "proposed as" in await operator.said(*who, *by, "--why", "a letter", typed=PASSWORD)
     [waiting] = await operator.json("approval", "list")

@@ -108,7 +108,7 @@ async def test_a_refusal_names_the_option_and_not_the_field_of_the_api(operator:
     said = await operator.refused("rate", "set", "EUR", "USD", "1e0", "--source", " ", "--spread-percent", "100")
     assert "✗ RATE must be a number" in said
     assert "\n--spread-percent must be from 0" in said
-    assert "\n--source must be a short text" in said
+    assert "\n--source must be 1 to 40 visible characters" in said
 
 
 async def test_an_old_rate_is_called_so_and_an_older_quote_is_not_used(inflows: Inflows, operator: Operator) -> None:

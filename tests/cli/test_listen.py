@@ -84,7 +84,7 @@ async def listening(
     running = asyncio.create_task(listen.run(account, forwarder, list(events), stop_, is_quiet=True))
     try:
         async with asyncio.timeout(WITHIN_S):
-            while not forwarder.is_proven:
+            while forwarder.proof is None or not forwarder.proof.done():
                 assert not running.done(), running.exception()
                 await asyncio.sleep(0.01)
         yield Listener(forwarder.url, shown)

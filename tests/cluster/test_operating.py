@@ -14,6 +14,7 @@ from ledger.booking import a_few, new_business, paid, post
 from tidegate.core.clock import SystemClock
 from tidegate.core.ids import Mode
 from tidegate.deployment import commands as deployment
+from tidegate.deployment.cluster import SENT_IN_TRANSACTIONS, SENT_TO_ITS_BUSINESS, WITH_OPTIONAL_ARGUMENTS
 from tidegate.doctor.cluster import examine_cluster
 from tidegate.doctor.commands import examine_books
 from tidegate.infra.db import Database
@@ -65,6 +66,22 @@ async def test_a_node_that_came_later_gets_what_functions_use(
     assert await deployment.prepare(database_url, Mode.SANDBOX) == [f"{name}: has the sequences too"]
     assert (await examined(db))["cluster tables"][0]
     assert await deployment.prepare(database_url, Mode.SANDBOX) == []
+
+
+async def test_a_call_for_no_business_does_nothing(cluster: Nodes, db: Database, admin: Any) -> None:
+    """Citus 13.2 would end its process, and with it every session."""
+    names = (SENT_TO_ITS_BUSINESS | SENT_IN_TRANSACTIONS) - WITH_OPTIONAL_ARGUMENTS
+    found = await admin.fetch(
+        "SELECT proname, pronargs FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND proname = ANY ($1)",
+        list(names),
+    )
+    assert {row["proname"] for row in found} == names
+    for row in found:
+        nothing = ", ".join(["NULL"] * row["pronargs"])
+        async with db.connection() as tx:
+            assert await tx.fetchval(f"SELECT {row['proname']}({nothing})") is None
+        async with db.transaction() as tx:
+            assert await tx.fetchval(f"SELECT {row['proname']}({nothing})") is None
 
 
 async def test_a_database_that_has_traded_becomes_a_cluster(cluster: Nodes) -> None:

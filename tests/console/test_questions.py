@@ -103,7 +103,7 @@ async def test_the_command_line_asks_and_shows_the_answer(
     await cli.said("account", "take-back", account_id)
     refused = await cli.refused("account", "take-back", account_id)
     assert "no question about this account waits for an answer" in refused
-    assert await cli.refused("account", "ask", account_id, " ") == "✗ question must say something\n"
+    assert await cli.refused("account", "ask", account_id, " ") == "✗ question must not be empty\n"
     shown = json.loads(await cli.said("account", "show", account_id, "--json"))
     assert shown["_id"] == account_id
     told = [(one["question"], one["answer"], one["takenBackBy"]) for one in shown["questions"]]

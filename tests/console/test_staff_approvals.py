@@ -149,7 +149,7 @@ async def test_what_nobody_decided_says_so(operator: SignedInStaff, inflows: Inf
     reference = await held(inflows)
     await inflows.let_pass("73h")
     page = (await operator.get(f"/held/{reference}")).text
-    assert ("Why it was held" in page, "<dt>Decided by</dt><dd>nobody in time" in page) == (True, True)
+    assert ("Why it was held" in page, "<dt>Decided by</dt><dd>no one; the time ran out" in page) == (True, True)
     other = await inflows.notified(credit(await inflows.number(), payeeName=DIFFERENT))
     assert "is not the account holder" in (await operator.get(f"/held/{other['reference']}")).text
 
@@ -335,7 +335,7 @@ async def test_a_void_proposal_has_no_button_and_ends_by_itself(
     assert (await ending.round(inflows.runtime.deps, inflows.runtime.clock)).done == 1
     assert tuple(await admin.fetchrow("SELECT status, outcome FROM approval")) == ("void", "changed")
     late = await decide(approver, approval)
-    assert (late.status_code, "This is void since" in late.text) == (409, True)
+    assert (late.status_code, "This request has been void since" in late.text) == (409, True)
 
 
 async def test_what_is_gone_at_the_approval_is_said_on_the_page(
@@ -398,7 +398,7 @@ async def test_who_approves_while_another_decides_for_long_reads_so(
             "SELECT FROM approval WHERE business_id = $1 AND id = $2 FOR UPDATE", business_id, int(number)
         )
         late = await decide(approver, approval)
-    assert (late.status_code, "nother person decides on this at this moment" in late.text) == (409, True)
+    assert (late.status_code, "nother person is deciding on this request" in late.text) == (409, True)
     assert (await decide(approver, approval)).status_code == 303
 
 
@@ -595,7 +595,7 @@ async def test_a_form_without_the_version_that_was_looked_at_is_refused(
     what = "credit" if field == "credit_version" else "return"
     for wrong in ("", "zero", "1e3"):
         answer = await operator.send(at, at=at, what=what, why="one letter", **{field: wrong})
-        assert (answer.status_code, "is not whole" in answer.text) == (400, True), wrong
+        assert (answer.status_code, "is incomplete" in answer.text) == (400, True), wrong
     assert await admin.fetchval("SELECT count(*) FROM approval") == 0
 
 
@@ -637,7 +637,7 @@ async def test_where_a_merchant_s_events_are_sent_is_changed_by_two_and_stopped_
         assert paced.status_code == status
     assert await admin.fetchval("SELECT rate_per_second FROM webhook_endpoint") == 40
     refused = await operator.send(f"{at}/endpoints/stop", at=at, endpoint=fields["endpoint"])
-    assert (refused.status_code, "must say something" in refused.text) == (422, True)
+    assert (refused.status_code, "must not be empty" in refused.text) == (422, True)
     given = {"endpoint": fields["endpoint"], "reason": "it leaks"}
     stopped = await operator.send(f"{at}/endpoints/stop", at=at, **given)
     assert stopped.status_code == 303

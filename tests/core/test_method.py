@@ -18,7 +18,11 @@ YES = {
 }
 
 
-@pytest.mark.parametrize("currency", [Currency(code) for code in YES])
+def test_the_matrix_has_every_currency() -> None:
+    assert set(YES) == set(Currency)
+
+
+@pytest.mark.parametrize("currency", Currency)
 @pytest.mark.parametrize("method", Method)
 def test_the_matrix_is_the_specifications(currency: Currency, method: Method) -> None:
     assert (method in currency.spec.methods) is (method.value in YES[currency.value])

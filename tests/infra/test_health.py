@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import httpx
 import pytest
 
-from tidegate.core.clock import SettableClock
+from settable_clock import SettableClock
 from tidegate.infra import migrate
 from tidegate.infra.db import Database
 from tidegate.infra.http.health import Health

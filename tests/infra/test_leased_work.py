@@ -11,7 +11,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from ledger.booking import new_business
-from tidegate.core.clock import SettableClock
+from settable_clock import SettableClock
 from tidegate.infra import lease_store, leased_work
 from tidegate.infra.db import Database, Tx
 from tidegate.infra.lease_store import Lease

@@ -29,11 +29,11 @@ def limits_of(exchanges: list[LimitExchange]) -> list[RateLimit]:
     return [exchange.limits[1] for exchange in exchanges]
 
 
-def tell(exchanges: list[LimitExchange]) -> None:
-    told = [limit_exchange.write(one.machine, enumerate(one.limits)) for one in exchanges]
-    for words in told:
+def send(exchanges: list[LimitExchange]) -> None:
+    payloads = [limit_exchange.write(one.machine, enumerate(one.limits)) for one in exchanges]
+    for payload in payloads:
         for exchange in exchanges:
-            exchange.hear(words or "")
+            exchange.receive(payload or "")
 
 
 @pytest.mark.parametrize(
@@ -42,16 +42,16 @@ def tell(exchanges: list[LimitExchange]) -> None:
 def test_over_a_minute_three_machines_let_pass_what_one_would(
     exchanges: list[LimitExchange], stopwatch: Stopwatch, per_second: float, burst: int, tries_each_s: int
 ) -> None:
-    passed, due, told_at = 0, 0.0, stopwatch.now
+    passed, due, sent_at = 0, 0.0, stopwatch.now
     for _ in range(round(60 / TICK_S)):
         stopwatch.now += TICK_S
         due += tries_each_s * TICK_S
         for _ in range(int(due)):
             passed += sum(not one.wait_s(7, per_second=per_second, burst=burst) for one in limits_of(exchanges))
         due -= int(due)
-        if stopwatch.now - told_at >= EVERY_S:
-            told_at = stopwatch.now
-            tell(exchanges)
+        if stopwatch.now - sent_at >= EVERY_S:
+            sent_at = stopwatch.now
+            send(exchanges)
     allowed = per_second * 60 + burst
     assert passed == pytest.approx(min(allowed, MACHINES * tries_each_s * 60), rel=0.1)
 
@@ -63,28 +63,28 @@ def test_what_is_owed_ends(exchanges: list[LimitExchange], stopwatch: Stopwatch)
         for other in others:
             while not other.wait_s(7, per_second=50, burst=100):
                 pass
-        tell(exchanges)
+        send(exchanges)
         stopwatch.now += 0.1
     assert 0 < one.wait_s(7, per_second=50, burst=100) <= 8
 
 
-def test_words_stay_within_what_a_notification_carries(exchanges: list[LimitExchange]) -> None:
+def test_a_payload_stays_within_what_a_notification_carries(exchanges: list[LimitExchange]) -> None:
     machine, limit = exchanges[0].machine, RateLimit()
     limit.share()
     for slot in range(CALLERS_MAX + 50):
         limit.count(slot, per_second=1, burst=1)
-    told = limit_exchange.write(machine, [(0, limit)])
-    assert told is not None
-    assert len(told) < 8_000
+    payload = limit_exchange.write(machine, [(0, limit)])
+    assert payload is not None
+    assert len(payload) < 8_000
     assert limit_exchange.write(machine, [(0, limit)]) is None
 
 
 async def test_machines_hear_each_other_through_the_database(exchanges: list[LimitExchange]) -> None:
-    tasks = [asyncio.create_task(work()) for one in exchanges for work in (one.keep_telling, one.keep_listening)]
+    tasks = [asyncio.create_task(work()) for one in exchanges for work in (one.keep_sending, one.keep_listening)]
     first, *others = limits_of(exchanges)
 
     async def have_heard() -> bool:
-        # Until all of them listen, what is told is lost.
+        # Until all of them listen, what is sent is lost.
         first.count(7, per_second=1 / 60, burst=1)
         return all(one.peek_s(7, per_second=1 / 60, burst=1) > 0 for one in others)
 

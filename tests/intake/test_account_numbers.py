@@ -16,10 +16,10 @@ from conftest import MakeCheckout
 from inflow import HOLDER, Inflows, reversal_of
 from inflow import credit as inflow_credit
 from intake.test_notifications import credit
+from settable_clock import SettableClock
 from tidegate.account import commands as accounts
 from tidegate.account.model import Account
 from tidegate.audit.model import OPERATOR
-from tidegate.core.clock import SettableClock
 from tidegate.core.errors import Conflict
 from tidegate.core.money import Currency
 from tidegate.intake import commands as intake

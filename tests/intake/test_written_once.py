@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conftest import MakeCheckout
-from tidegate.core.clock import SettableClock
+from settable_clock import SettableClock
 from tidegate.runtime import Runtime
 from tidegate.sandbox import notifier
 

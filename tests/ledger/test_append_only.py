@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 
 from ledger.booking import NOW, a_few, new_business
-from tidegate.core.clock import SettableClock
+from settable_clock import SettableClock
 from tidegate.infra.db import Database, constraint_of
 from tidegate.ledger import chain
 

@@ -11,7 +11,7 @@ import pytest
 from conftest import PAST_KEYS
 from ledger.booking import NOW, a_few, cause, new_business, ngn, post
 from process import tidegate
-from tidegate.core.clock import SettableClock
+from settable_clock import SettableClock
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Database
 from tidegate.ledger import books, chain, postings

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from conftest import PAST_KEYS
 from ledger.booking import NOW, a_few, new_business, paid, post
-from tidegate.core.clock import SettableClock
+from settable_clock import SettableClock
 from tidegate.infra.db import Database, Tx, constraint_of
 from tidegate.ledger import chain, store
 from tidegate.ledger.model import ChainLink, PostedEntry, PostedJournal

@@ -226,7 +226,7 @@ async def test_other_changes_are_refused_as_a_whole(
             done = await tx.fetchval(f"SELECT {function}($1, {places}, now())", checkout.shop.business_id, *arguments)
         except REFUSED:
             done = False
-    assert done in (False, "already_received", "duplicate")
+    assert done in (False, None, "already_received", "duplicate")
     assert await rows(admin) == before
 
 
@@ -257,18 +257,127 @@ async def test_no_temporary_table_stands_in_for_the_ledger(
     assert await admin.fetchval(f"SELECT count(*) FROM {table}") > before
 
 
+async def post(
+    db: Database, posting: str, *, businesses: str = "ARRAY[$1]", nows: str = "ARRAY[now()]", of: str
+) -> Any:
+    async with db.connection() as tx:
+        return await tx.fetchval(f"SELECT post_journals_of_several({businesses}, ARRAY[{posting}], {nows})", of)
+
+
+def unclaimed(currencies: str = "{USD,USD}", event_at: str = "now()", cause: str = "x") -> str:
+    return f"ROW('return_done', '{cause}', '{{rail,fee}}', '{currencies}', '{{5,-5}}', {event_at})::posting"
+
+
+@pytest.mark.parametrize("currencies", ["{{NGN,USD}}", "{{NGN},{USD}}", "[0:1]={NGN,NGN}", "{NGN,NULL}"])
+async def test_a_journal_whose_currencies_are_no_plain_list_is_refused(
+    currencies: str, new_checkout: MakeCheckout, db: Database, admin: Any
+) -> None:
+    business_id = (await new_checkout()).shop.business_id
+    before = await rows(admin)
+    with pytest.raises(asyncpg.IntegrityConstraintViolationError):
+        await post(db, unclaimed(currencies), of=business_id)
+    assert await rows(admin) == before
+
+
+async def test_a_list_in_a_list_hides_no_second_currency(new_checkout: MakeCheckout, db: Database, admin: Any) -> None:
+    checkout = await new_checkout()
+    own = await settlement(checkout, admin)
+    before = await rows(admin)
+    with pytest.raises(asyncpg.IntegrityConstraintViolationError):
+        await apply(db, checkout.shop.business_id, own | {"currencies": [["NGN", "NGN", "USD", "NGN"]]})
+    assert await rows(admin) == before
+
+
+async def test_a_journal_of_no_business_is_refused(db: Database, admin: Any) -> None:
+    before = await rows(admin)
+    with pytest.raises(asyncpg.ForeignKeyViolationError):
+        await post(db, unclaimed(), of="nobusiness")
+    assert await rows(admin) == before
+
+
+async def test_nothing_but_a_journal_awaits_the_chain(new_checkout: MakeCheckout, db: Database) -> None:
+    business_id = (await new_checkout()).shop.business_id
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        async with db.connection() as tx:
+            await tx.execute("INSERT INTO journal_to_link (business_id, journal_id) VALUES ($1, 1)", business_id)
+
+
+@pytest.mark.parametrize("moment", ["infinity", "-infinity"])
+async def test_what_happened_at_no_time_is_refused(
+    moment: str, new_checkout: MakeCheckout, db: Database, admin: Any
+) -> None:
+    business_id = (await new_checkout()).shop.business_id
+    before = await rows(admin)
+    with pytest.raises(asyncpg.InvalidParameterValueError):
+        await post(db, unclaimed(), nows=f"ARRAY['{moment}'::timestamptz]", of=business_id)
+    with pytest.raises(asyncpg.InvalidParameterValueError):
+        await post(db, unclaimed(event_at=f"'{moment}'::timestamptz"), of=business_id)
+    with pytest.raises(asyncpg.InvalidParameterValueError):
+        async with db.connection() as tx:
+            await tx.fetchval(f"SELECT close_wallet_period($1, 'NGN', '{moment}')", business_id)
+    assert await rows(admin) == before
+
+
+@pytest.mark.parametrize(
+    ("businesses", "nows"),
+    [
+        ("ARRAY[$1]", "ARRAY[now(), now()]"),
+        ("ARRAY[$1, $1]", "ARRAY[now()]"),
+        ("'[0:1]={x,x}'::text[] || ARRAY[$1]", "ARRAY[now(), now()]"),
+        ("ARRAY[$1, $1]", "'[0:1]={2026-11-19,2026-11-19}'::timestamptz[]"),
+        ("ARRAY[[$1], [$1]]", "ARRAY[now(), now()]"),
+    ],
+)
+async def test_journals_without_a_business_and_a_time_each_are_refused(
+    businesses: str, nows: str, new_checkout: MakeCheckout, db: Database, admin: Any
+) -> None:
+    business_id = (await new_checkout()).shop.business_id
+    before = await rows(admin)
+    with pytest.raises(asyncpg.InvalidParameterValueError):
+        await post(db, f"{unclaimed()}, {unclaimed(cause='y')}", businesses=businesses, nows=nows, of=business_id)
+    assert await rows(admin) == before
+
+
+@pytest.mark.parametrize("isolation", ["repeatable_read", "serializable"])
+async def test_money_is_written_in_transactions_that_see_what_they_waited_for(
+    isolation: str, new_checkout: MakeCheckout, db: Database, admin: Any
+) -> None:
+    checkout = await new_checkout()
+    own = await settlement(checkout, admin)
+    before = await rows(admin)
+    async with db.connection() as tx:
+        with pytest.raises(asyncpg.InvalidTransactionStateError):
+            async with tx.transaction(isolation=isolation):  # type: ignore[attr-defined]
+                await tx.fetchval(
+                    "SELECT apply_payment_changes($1, $2, now())", checkout.shop.business_id, json.dumps([own])
+                )
+    assert await rows(admin) == before
+
+
+async def test_no_payment_is_a_success_without_its_journal(
+    new_checkout: MakeCheckout, db: Database, admin: Any
+) -> None:
+    checkout = await new_checkout()
+    own = await settlement(checkout, admin)
+    before = await rows(admin)
+    no_journal = {name: value for name, value in own.items() if name != "kind"}
+    no_money = {name: value for name, value in no_journal.items() if name != "transaction_id"}
+    assert await apply(db, checkout.shop.business_id, no_journal, no_money) == ["stale", "stale"]
+    with pytest.raises(asyncpg.IntegrityConstraintViolationError):
+        await apply(db, checkout.shop.business_id, no_journal | {"status": "pending"})
+    assert await rows(admin) == before
+
+
 @pytest.mark.parametrize("accounts", ["[0:1]={rail,refunds}", "{NULL,refunds}"])
 async def test_a_journal_whose_accounts_are_no_plain_list_is_refused(
     accounts: str, new_checkout: MakeCheckout, db: Database, admin: Any
 ) -> None:
     business_id = (await new_checkout()).shop.business_id
     before = await rows(admin)
-    posting = f"ROW('refund_started', 'x', '{accounts}', '{{NGN,NGN}}', '{{5,-5}}', now())::posting"
     with pytest.raises(asyncpg.IntegrityConstraintViolationError):
-        async with db.connection() as tx:
-            await tx.fetchval(
-                f"SELECT post_journals_of_several(ARRAY[$1], ARRAY[{posting}], ARRAY[now()])", business_id
-            )
+        await post(
+            db, f"ROW('refund_started', 'x', '{accounts}', '{{NGN,NGN}}', '{{5,-5}}', now())::posting", of=business_id
+        )
     assert await rows(admin) == before
 
 

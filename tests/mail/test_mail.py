@@ -9,7 +9,8 @@ import pytest
 
 from build import Shop
 from mail.mail_server import MailServer, mail_server
-from tidegate.core.clock import SettableClock, SystemClock
+from settable_clock import SettableClock
+from tidegate.core.clock import SystemClock
 from tidegate.infra.db import Database
 from tidegate.infra.leased_work import PAUSE_MIN
 from tidegate.mail import send, store

@@ -21,9 +21,10 @@ from conftest import MakeCheckout
 from dashboard.people import SignedInPerson
 from mail.mail_server import MailServer, mail_server
 from pdf_file import text_of
+from settable_clock import SettableClock
 from tidegate.checkout import receipt_mail, receipt_store
 from tidegate.checkout.language.catalog import LANGUAGES
-from tidegate.core.clock import SettableClock, SystemClock
+from tidegate.core.clock import SystemClock
 from tidegate.infra.leased_work import LEASE, RoundResult
 from tidegate.mail import send
 from tidegate.mail.send import SmtpTransport

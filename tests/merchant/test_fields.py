@@ -224,7 +224,7 @@ def test_a_name_that_is_missing_and_one_that_is_too_long_are_told_what_to_do(tex
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"), [(" ", "must say something"), ("x" * 501, "must have at most 500 characters")]
+    ("text", "sentence"), [(" ", "must not be empty"), ("x" * 501, "must have at most 500 characters")]
 )
 def test_a_remark_that_is_missing_and_one_that_is_too_long_are_told_what_to_do(text: str, sentence: str) -> None:
     with pytest.raises(Invalid) as refused:

@@ -9,10 +9,11 @@ from typing import Any
 import httpx
 import pytest
 
-from build import Shop, order
+from build import Shop, order, roll_secret_key
 from conftest import MakeShop
+from settable_clock import SettableClock
 from tidegate.core import ids
-from tidegate.core.clock import SettableClock, monotonic_s
+from tidegate.core.clock import monotonic_s
 from tidegate.core.errors import NotFound
 from tidegate.core.ids import Mode
 from tidegate.infra import rate_limit
@@ -118,7 +119,7 @@ async def test_an_answer_that_a_change_overtook_is_not_remembered(
 async def test_during_a_roll_both_keys_work_and_then_only_the_new_one(
     db: Database, new: commands.NewBusiness, clock: SettableClock
 ) -> None:
-    second = await commands.roll_secret_key(db, new.business.id, mode=Mode.SANDBOX, overlap=ROLL_OVERLAP, now=NOW)
+    second = await roll_secret_key(db, new.business.id, overlap=ROLL_OVERLAP, now=NOW)
     key_cache = KeyCache(db, clock, Mode.SANDBOX)
     assert await key_cache.caller_of(new.secret_key, KeyKind.SECRET)
     assert await key_cache.caller_of(second, KeyKind.SECRET)
@@ -128,21 +129,21 @@ async def test_during_a_roll_both_keys_work_and_then_only_the_new_one(
 
 
 async def test_a_second_roll_does_not_lengthen_the_first_overlap(db: Database, new: commands.NewBusiness) -> None:
-    await commands.roll_secret_key(db, new.business.id, mode=Mode.SANDBOX, overlap=timedelta(hours=1), now=NOW)
-    await commands.roll_secret_key(db, new.business.id, mode=Mode.SANDBOX, overlap=timedelta(hours=24), now=NOW)
+    await roll_secret_key(db, new.business.id, overlap=timedelta(hours=1), now=NOW)
+    await roll_secret_key(db, new.business.id, overlap=timedelta(hours=24), now=NOW)
     first = (await commands.keys_of(db, new.business.id))[0]
     assert first.expires_at == NOW + timedelta(hours=1)
 
 
 async def test_the_public_key_outlives_a_roll(db: Database, new: commands.NewBusiness, clock: SettableClock) -> None:
-    await commands.roll_secret_key(db, new.business.id, mode=Mode.SANDBOX, overlap=timedelta(0), now=NOW)
+    await roll_secret_key(db, new.business.id, overlap=timedelta(0), now=NOW)
     assert await KeyCache(db, clock, Mode.SANDBOX).caller_of(new.public_key, KeyKind.PUBLIC)
 
 
 async def test_unknown_businesses_and_keys_are_said_to_be_unknown(db: Database) -> None:
     nobody = ids.new_business_id()
     with pytest.raises(NotFound):
-        await commands.roll_secret_key(db, nobody, mode=Mode.SANDBOX, overlap=ROLL_OVERLAP, now=NOW)
+        await roll_secret_key(db, nobody, overlap=ROLL_OVERLAP, now=NOW)
     with pytest.raises(NotFound):
         await commands.revoke_key(db, nobody, 1, now=NOW)
     with pytest.raises(NotFound):
@@ -227,7 +228,7 @@ async def test_a_key_that_does_not_exist_is_looked_up_once_and_again_after_any_c
 async def test_a_key_that_has_ended_is_looked_up_once(
     db: Database, new: commands.NewBusiness, clock: SettableClock
 ) -> None:
-    await commands.roll_secret_key(db, new.business.id, mode=Mode.SANDBOX, overlap=timedelta(0), now=NOW)
+    await roll_secret_key(db, new.business.id, overlap=timedelta(0), now=NOW)
     counting = CountingDatabase(db)
     key_cache = KeyCache(counting, clock, Mode.SANDBOX)
     await key_cache.refresh()

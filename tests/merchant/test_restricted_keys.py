@@ -9,12 +9,13 @@ from typing import Any
 import httpx
 import pytest
 
-from build import Checkout, Shop
+from build import Checkout, Shop, roll_secret_key
 from conftest import MakeCheckout
 from payment.refusal import assert_refused
+from settable_clock import SettableClock
 from tidegate.app import operations_of
 from tidegate.audit.model import OPERATOR
-from tidegate.core.clock import SettableClock, SystemClock
+from tidegate.core.clock import SystemClock
 from tidegate.core.errors import Conflict, Invalid, NotFound
 from tidegate.core.ids import Mode
 from tidegate.core.money import Currency, Money
@@ -187,7 +188,7 @@ async def test_rolling_is_refused_for_too_long_an_overlap_and_for_ended_keys(db:
 
 async def test_rolling_the_key_with_all_rights_leaves_restricted_ones(db: Database, shop: Shop) -> None:
     made = await make(db, shop.business_id)
-    await commands.roll_secret_key(db, shop.business_id, mode=Mode.SANDBOX, overlap=timedelta(0), now=NOW)
+    await roll_secret_key(db, shop.business_id, overlap=timedelta(0), now=NOW)
     keys = {key.id: key for key in await commands.keys_of(db, shop.business_id)}
     assert keys[made.key.id].expires_at is None
 

@@ -22,11 +22,14 @@ from build import Shop, make_shop, order
 from checkout.paying import card
 from process import api, run_apart
 from tidegate.infra.db import Database
+from tidegate.infra.migrate import latest_version
 from waiting import until
 
 CLIENTS = 3
 # Paid by each side before the next step.
 PROGRESS = 6
+# Of the next release.
+NEXT_MIGRATION = f"{latest_version() + 1:04}_loyalty.sql"
 EXPAND = """
 ALTER TABLE payment ADD COLUMN loyalty text;
 ALTER TABLE business ADD COLUMN loyalty text;
@@ -47,7 +50,7 @@ def next_release(tmp_path: Path) -> Path:
     shutil.copytree(Path(tidegate.__file__).parent, package, ignore=ignored)
     # Where a wheel has the packages of the clients.
     (package / "docs" / "clients").mkdir()
-    (package / "migrations" / "0002_loyalty.sql").write_text(EXPAND)
+    (package / "migrations" / NEXT_MIGRATION).write_text(EXPAND)
     return package.parent
 
 
@@ -120,7 +123,7 @@ async def test_this_release_works_on_the_database_of_the_next(
         async with loaded(this, shop) as this_goes_on:
             await this_goes_on()
             code, said = await asyncio.to_thread(run_apart, "migrate", DATABASE_URL=url, PYTHONPATH=str(next_release))
-            assert (code, "0002_loyalty.sql" in said) == (0, True), said
+            assert (code, NEXT_MIGRATION in said) == (0, True), said
             await this_goes_on()
             with api(url, PYTHONPATH=str(next_release)) as (other, _):
                 async with loaded(other, shop) as other_goes_on:

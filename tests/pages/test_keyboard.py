@@ -110,7 +110,7 @@ async def test_the_way_back_puts_the_focus_on_the_heading_that_is_seen(stage: St
     await payer.pays_by_card(WANTS_PIN_AND_OTP)
     await payer.follows("Back: use another card or way to pay")
     await expect(payer.heading("Pay with your card")).to_be_focused()
-    await expect(payer.page.locator("#news")).to_have_text("Pay with your card")
+    await expect(payer.page.locator("#status")).to_have_text("Pay with your card")
 
 
 async def test_a_bank_is_found_and_chosen_by_keyboard(stage: Stage) -> None:

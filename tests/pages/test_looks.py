@@ -59,7 +59,7 @@ async def test_nothing_moves_for_those_who_want_no_motion(still_stage: Stage) ->
 
 async def test_what_happens_is_announced(stage: Stage) -> None:
     payer = await Payer.arrives(stage, amount=10_000)
-    news = payer.page.locator("#news")
+    news = payer.page.locator("#status")
     await expect(news).to_have_attribute("aria-live", "polite")
     await payer.begins_transfer()
     await expect(news).to_have_text("Transfer exactly ₦10,000.00")

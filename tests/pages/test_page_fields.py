@@ -33,11 +33,11 @@ async def test_copying_takes_the_raw_value_and_says_so(stage: Stage) -> None:
     await button.click()
     await expect(copied).to_be_visible()
     await payer.page.clock.run_for(100)
-    await expect(payer.page.locator("#news")).to_have_text("Copied")
+    await expect(payer.page.locator("#status")).to_have_text("Copied")
     assert await pasted(payer) == number
     # Twice, and the label comes back all the same.
     await copied.click()
-    await expect(payer.page.locator("#news")).to_have_text("")
+    await expect(payer.page.locator("#status")).to_have_text("")
     await payer.page.clock.run_for(4_000)
     await expect(button).to_be_visible()
     await payer.presses("Copy Amount")

@@ -93,7 +93,7 @@ async def test_who_is_slowed_keeps_what_was_typed_and_sees_when_to_go_on(
         await expect(payer.field("number")).to_have_value("5319 3178 0136 6660")
         await expect(payer.pay_button).to_be_enabled()
         await payer.page.clock.fast_forward(3_700_000)
-        await expect(payer.page.locator("#main .told")).to_be_hidden()
+        await expect(payer.page.locator("#main .notice")).to_be_hidden()
         await payer.begins_transfer()
         await payer.sees_heading("Transfer exactly ₦100.00")
 

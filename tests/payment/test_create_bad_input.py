@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from build import Shop, order
+from build import Shop, order, roll_secret_key
 from conftest import MakeShop
 from payment.raw_http import ask, head
 from payment.refusal import Refusal, assert_each_refused, assert_refused, assert_says_no, rows_in, without_request_id
@@ -461,7 +461,7 @@ async def refuse_keys(admin: Any, shop: Shop, *keys: str) -> set[bytes]:
 
 async def test_every_wrong_secret_key_gets_the_same_answer(shop: Shop, admin: Any, db: Database) -> None:
     now = SystemClock().now()
-    revoked = await merchants.roll_secret_key(db, shop.business_id, mode=Mode.SANDBOX, overlap=timedelta(0), now=now)
+    revoked = await roll_secret_key(db, shop.business_id, overlap=timedelta(0), now=now)
     keys = await merchants.keys_of(db, shop.business_id)
     await merchants.revoke_key(db, shop.business_id, keys[-1].id, now=now)
     bad_checksum = shop.secret_key[:-1] + ("A" if shop.secret_key[-1] != "A" else "B")

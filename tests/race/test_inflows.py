@@ -44,12 +44,12 @@ def arrival(number: str, transaction_id: str) -> MoneyArrived:
 async def arrive(runtime: Runtime, number: str, transaction_id: str, rivals: int = RIVALS) -> None:
     """The same money under as many identifiers, each on a connection of its own."""
     async with runtime.db.connection() as tx:
-        place = await store.find_account_snapshot(tx, "sandbox", number)
-    assert place is not None
+        snapshot = await store.find_account_snapshot(tx, "sandbox", number)
+    assert snapshot is not None
     transfer, now = arrival(number, transaction_id), runtime.clock.now()
     refs = [NotificationRef(rail="sandbox", id=ids.new_event_id(), body=b"") for _ in range(rivals)]
     await asyncio.gather(
-        *(settle.record_arrival(runtime.deps, place, transfer, ref=one, now=now) for one in refs),
+        *(settle.record_arrival(runtime.deps, snapshot, transfer, ref=one, now=now) for one in refs),
         return_exceptions=True,
     )
 
@@ -95,10 +95,10 @@ async def test_inflows_that_wait_at_the_same_moment_share_a_transaction(inflows:
     money = [arrival(numbers[n % 3], f"T-{n}") for n in range(12)]
     places = [await settle.find_account(inflows.runtime.deps, Destination("sandbox", number, "")) for number in numbers]
 
-    async def record(place: AccountSnapshot | None, transfer: MoneyArrived) -> None:
-        assert place is not None
+    async def record(snapshot: AccountSnapshot | None, transfer: MoneyArrived) -> None:
+        assert snapshot is not None
         ref = NotificationRef(rail="sandbox", id=ids.new_event_id(), body=b"")
-        await settle.record_arrival(inflows.runtime.deps, place, transfer, ref=ref, now=inflows.now)
+        await settle.record_arrival(inflows.runtime.deps, snapshot, transfer, ref=ref, now=inflows.now)
 
     await asyncio.gather(*(record(places[n % 3], transfer) for n, transfer in enumerate(money)))
     assert await credited(inflows.admin) == (12, 12 * 95_00)
@@ -188,12 +188,14 @@ async def test_a_process_that_dies_before_the_wake_up_has_written_the_event(
     async with receiving() as receiver:
         await inflows.call("POST", "/webhooks/endpoints", {"url": receiver.url()})
         async with inflows.runtime.db.connection() as tx:
-            place = await store.find_account_snapshot(tx, "sandbox", number)
-        assert place is not None
+            snapshot = await store.find_account_snapshot(tx, "sandbox", number)
+        assert snapshot is not None
         monkeypatch.setattr(settle, "_tell", die)
         ref = NotificationRef(rail="sandbox", id="n-1", body=b"")
         with pytest.raises(Killed):
-            await settle.record_arrival(inflows.runtime.deps, place, arrival(number, "T-1"), ref=ref, now=inflows.now)
+            await settle.record_arrival(
+                inflows.runtime.deps, snapshot, arrival(number, "T-1"), ref=ref, now=inflows.now
+            )
         assert await inflows.deliver() == len(receiver.received) == 1
 
 

@@ -15,8 +15,8 @@ import pytest
 
 from build import Checkout, order
 from conftest import MakeCheckout
+from settable_clock import SettableClock
 from tidegate.core import ids
-from tidegate.core.clock import SettableClock
 from tidegate.core.ids import Mode
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money

@@ -14,9 +14,10 @@ from tempfile import TemporaryDirectory
 from bank.world import SHILLINGS, let_out, settings_in
 from rail.bench_model import Bench, LineFault
 from rail.world import transfer_means
+from settable_clock import SettableClock
 from tidegate.bank_file import imports, record
 from tidegate.bank_file.folder import FolderWatch
-from tidegate.core.clock import Clock, SettableClock
+from tidegate.core.clock import Clock
 from tidegate.core.errors import Conflict, Unauthenticated
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money

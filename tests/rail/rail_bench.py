@@ -17,7 +17,7 @@ from rail.bench_model import Bench, LineFault
 from rail.pawapay_world import PawapayWorld, pawapay_world
 from rail.paystack_world import ADDRESS, PaystackWorld, paystack_world, raw_of
 from rail.world import SECRET
-from tidegate.core.clock import SettableClock
+from settable_clock import SettableClock
 from tidegate.core.money import Currency, Money
 from tidegate.emulator.faults import Fault, FaultKind, Faults
 from tidegate.emulator.pawapay import server as pawapay_server

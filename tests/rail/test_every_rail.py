@@ -20,8 +20,9 @@ from conftest import check_books
 from rail.bench_model import Bench, LineFault
 from rail.rail_bench import BENCHES, SANDBOXES, ProviderSandbox, SandboxAccess
 from rail.world import PAYER, RETURN_URL
+from settable_clock import SettableClock
 from tidegate.audit.model import OPERATOR
-from tidegate.core.clock import SettableClock, SystemClock
+from tidegate.core.clock import SystemClock
 from tidegate.core.errors import Unauthenticated
 from tidegate.core.ids import new_attempt_reference, new_refund_reference
 from tidegate.core.method import Method

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rail.world import NOW, World, later, make_world
-from tidegate.core.bank_number import is_bic, is_iban, is_routing_number
+from tidegate.core.bank_number import is_bic, is_iban, routing_number_of
 from tidegate.core.errors import Conflict, Invalid
 from tidegate.core.money import ACCOUNT_OFFERS, Currency, Money
 from tidegate.infra.db import Database
@@ -53,7 +53,7 @@ async def test_a_dollar_account_has_a_number_and_a_routing_number(world: World) 
     assert details.account_number == details.local_number
     assert details.account_number.isdigit()
     assert len(details.account_number) == 12
-    assert is_routing_number(details.bank_code)
+    assert details.bank_code == routing_number_of(details.bank_code[:8])
     assert details.swift_code is not None
     assert is_bic(details.swift_code)
     assert details.swift_code[4:6] == details.country_code == "US"

@@ -22,7 +22,7 @@ from rail.world import (
     phone,
     transfer_means,
 )
-from tidegate.core.clock import SettableClock
+from settable_clock import SettableClock
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Database

@@ -130,7 +130,7 @@ def test_a_rail_that_sends_twice_under_one_reference_is_found() -> None:
 
 
 def test_money_on_its_way_out_may_be_listed_or_not() -> None:
-    out = movement(direction=OUT, transaction_id=None, reference="RET-1", standing=MovementStatus.UNDER_WAY)
+    out = movement(direction=OUT, transaction_id=None, reference="RET-1", status=MovementStatus.UNDER_WAY)
     assert kinds([], out) == []
     [found] = compared([line(direction=OUT, transaction_id="RET-1")], [out])
     assert found.kind is DiscrepancyKind.UNCONFIRMED
@@ -138,7 +138,7 @@ def test_money_on_its_way_out_may_be_listed_or_not() -> None:
 
 
 def test_a_refund_that_failed_here_and_went_out_there_is_missing() -> None:
-    out = movement(direction=OUT, transaction_id=None, reference="RET-1", standing=MovementStatus.FAILED)
+    out = movement(direction=OUT, transaction_id=None, reference="RET-1", status=MovementStatus.FAILED)
     assert kinds([], out) == []
     [found] = compared([line(direction=OUT, transaction_id="RET-1")], [out])
     assert (found.kind, found.movement) == (DiscrepancyKind.MISSING, out)

@@ -12,7 +12,7 @@ import pytest
 from build import Shop, order
 from conftest import MakeShop
 from payment.refusal import assert_each_refused
-from tidegate.core.clock import SettableClock
+from settable_clock import SettableClock
 from tidegate.infra.db import Database
 from tidegate.infra.telemetry import Meter
 from tidegate.merchant import commands as merchants

@@ -12,7 +12,8 @@ import pytest
 
 from build import Shop
 from retention.leaving import ALL_KINDS, DAYS, FIFTY_DAYS, Leaving
-from tidegate.core.clock import SettableClock, SystemClock
+from settable_clock import SettableClock
+from tidegate.core.clock import SystemClock
 from tidegate.infra.db import Database
 from tidegate.retention import commands, store
 from tidegate.retention.commands import Sweep

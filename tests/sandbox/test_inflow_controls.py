@@ -13,8 +13,9 @@ import pytest
 from build import Shop
 from conftest import MakeShop
 from payment.refusal import assert_refused, without_request_id
+from settable_clock import SettableClock
 from tidegate.core.card_number import contains_card_number
-from tidegate.core.clock import SettableClock, ShiftedClock
+from tidegate.core.clock import ShiftedClock
 from tidegate.core.money import Currency, Money
 from tidegate.infra.lease_store import Lease
 from tidegate.rail.event import CreditReversed, MoneyArrived, Notification, RawNotification

@@ -10,15 +10,13 @@ from typing import Any
 
 import pytest
 
-from build import Shop
+from build import Shop, roll_secret_key
 from conftest import MakeCheckout, MakeShop
 from inflow import CLOSE, Inflows, credit
 from receiver import Receiver, answer, receiving
-from tidegate.core.ids import Mode
 from tidegate.core.money import Currency
 from tidegate.infra.egress import Egress
 from tidegate.infra.telemetry import Meter
-from tidegate.merchant import commands as merchants
 from tidegate.runtime import Runtime
 from tidegate.sandbox import store
 from tidegate.webhook.deliver import Sender
@@ -127,9 +125,7 @@ async def test_a_business_whose_clock_is_ahead_gets_its_notifications_at_once(
 async def test_a_rolled_key_works_until_the_time_of_its_own_business(new_shop: MakeShop, runtime: Runtime) -> None:
     shops = [await new_shop(), await new_shop()]
     for shop in shops:
-        await merchants.roll_secret_key(
-            runtime.db, shop.business_id, mode=Mode.SANDBOX, overlap=timedelta(hours=1), now=runtime.clock.now()
-        )
+        await roll_secret_key(runtime.db, shop.business_id, overlap=timedelta(hours=1), now=runtime.clock.now())
 
     async def status(shop: Shop) -> int:
         return (await shop.client.get("/sandbox/clock", headers={"api-key": shop.secret_key})).status_code

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from build import roll_secret_key
 from conftest import ENCRYPTION_KEY
 from tidegate.account import commands as accounts
 from tidegate.audit.model import OPERATOR
-from tidegate.core.ids import Mode
 from tidegate.core.money import ACCOUNT_OFFERS
 from tidegate.infra.db import Database
 from tidegate.merchant import commands as merchants
@@ -71,9 +71,7 @@ async def test_after_the_key_was_rolled_and_has_ended_it_is_the_same_business_wi
     db: Database, runtime: Runtime, settings: Settings
 ) -> None:
     first, now = await start(runtime, settings), runtime.clock.now()
-    await merchants.roll_secret_key(
-        runtime.db, first["businessId"], mode=Mode.SANDBOX, overlap=timedelta(0), now=now - timedelta(seconds=1)
-    )
+    await roll_secret_key(runtime.db, first["businessId"], overlap=timedelta(0), now=now - timedelta(seconds=1))
     again = await start(runtime, settings)
     assert {**again, "secretKey": first["secretKey"]} == first
     assert again["secretKey"] != first["secretKey"]

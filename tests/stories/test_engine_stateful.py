@@ -16,8 +16,8 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 
 from build import order
 from conftest import empty, open_emptier
+from settable_clock import SettableClock
 from tidegate.audit.model import OPERATOR
-from tidegate.core.clock import SettableClock
 from tidegate.core.errors import Refusal, Unavailable
 from tidegate.core.ids import Mode, new_event_id
 from tidegate.core.method import Method

@@ -20,6 +20,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 
 from conftest import empty, open_emptier
 from inflow import CLOSE, DIFFERENT, HOLDER, SPEND, credit, reversal_of
+from settable_clock import SettableClock
 from tidegate.account import commands as accounts
 from tidegate.account.model import Account, AccountType
 from tidegate.audit.model import OPERATOR, OURSELVES
@@ -28,7 +29,6 @@ from tidegate.collection.list_store import CollectionFilter
 from tidegate.collection.model import CollectionStatus
 from tidegate.collection.rate import Rate
 from tidegate.core import ids
-from tidegate.core.clock import SettableClock
 from tidegate.core.errors import Refusal, Unavailable
 from tidegate.core.ids import Mode
 from tidegate.core.money import Currency

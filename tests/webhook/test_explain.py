@@ -157,7 +157,7 @@ def test_a_secret_that_was_copied_badly_is_recognised(given: str, words: str) ->
     [
         ("sk_test_abc", "is an API key"),
         ("whsec_!!!", "is malformed"),
-        ("whsec_QUJD", "must carry 24 to 64 bytes"),
+        ("whsec_QUJD", "must encode 24 to 64 bytes"),
         ("", "is malformed"),
     ],
 )

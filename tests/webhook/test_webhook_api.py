@@ -15,9 +15,7 @@ from build import Shop
 from conftest import MakeShop
 from payment.refusal import assert_refused, assert_says_no, without_request_id
 from receiver import OK, Receiver, answer, receiving
-from tidegate.audit.model import OPERATOR
 from tidegate.core import ids
-from tidegate.infra.address import WebUrl
 from tidegate.infra.egress import Egress
 from tidegate.infra.telemetry import Meter
 from tidegate.runtime import Runtime
@@ -25,7 +23,7 @@ from tidegate.sandbox import clock as sandbox_clock
 from tidegate.webhook import api, commands
 from tidegate.webhook.api import RESENDS_BURST
 from tidegate.webhook.deliver import Sender
-from tidegate.webhook.model import Event, WithSecret
+from tidegate.webhook.model import Event
 from tidegate.webhook.wire import DELIVERIES_PER_PAGE_MAX
 
 
@@ -159,22 +157,6 @@ async def test_a_business_has_a_hundred_endpoints_at_most(merchant: Merchant, mo
         await merchant.endpoint(f"/{number}")
     refused = await merchant.call("POST", "/endpoints", {"url": merchant.receiver.url("/4")})
     assert_says_no(refused, 409, "CONFLICT")
-
-
-async def test_the_business_s_webhook_url_is_its_first_endpoint(merchant: Merchant) -> None:
-    webhook_deps, now = merchant.runtime.webhook_deps, merchant.runtime.clock.now()
-    new = await commands.set_webhook_url(
-        webhook_deps, merchant.shop.business_id, WebUrl.parse("http://localhost:3000/a"), by=OPERATOR, now=now
-    )
-    assert isinstance(new, WithSecret)
-    await merchant.endpoint()
-    await merchant.data("PATCH", f"/endpoints/{new.endpoint.id}", {"status": "disabled"})
-    again = await commands.set_webhook_url(
-        webhook_deps, merchant.shop.business_id, WebUrl.parse("http://localhost:3000/b"), by=OPERATOR, now=now
-    )
-    assert not isinstance(again, WithSecret)
-    first, _ = (await merchant.data("GET", "/endpoints"))["results"]
-    assert (first["id"], first["url"], first["status"]) == (new.endpoint.id, "http://localhost:3000/b", "enabled")
 
 
 async def test_what_waits_goes_to_the_new_address(merchant: Merchant) -> None:

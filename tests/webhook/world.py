@@ -11,9 +11,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from conftest import ENCRYPTION_KEY
+from settable_clock import SettableClock
 from tidegate.audit.model import OPERATOR
 from tidegate.core import ids
-from tidegate.core.clock import SettableClock
 from tidegate.core.ids import Mode
 from tidegate.infra.address import WebUrl
 from tidegate.infra.db import Database

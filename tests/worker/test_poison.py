@@ -14,8 +14,8 @@ from bank.world import BankWorld
 from cli.operating import Operator
 from conftest import MakeCheckout
 from inflow import Inflows
+from settable_clock import SettableClock
 from tidegate import worker
-from tidegate.core.clock import SettableClock
 from tidegate.core.ids import Mode
 from tidegate.infra.leased_work import BATCH, FAILURES_MAX, PAUSE_MAX, RoundResult, next_try_at
 from tidegate.retention.commands import KINDS, LIVE_KINDS, SANDBOX_KINDS

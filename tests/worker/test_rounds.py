@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from settable_clock import SettableClock
 from tidegate import worker
 from tidegate.audit.model import OPERATOR
-from tidegate.core.clock import Clock, SettableClock
+from tidegate.core.clock import Clock
 from tidegate.core.errors import NotFound, Unavailable
 from tidegate.core.method import MethodNames
 from tidegate.core.public_id import PublicIds

@@ -161,7 +161,7 @@ def _rail_for(deps: PaymentDeps, currency: Currency) -> Rail:
     for rail in deps.open_rails.values():
         if currency in rail.capabilities.account_currencies:
             return rail
-    raise Conflict(f"no rail of this deployment opens accounts in {currency}, or it is paused")
+    raise Conflict(f"no rail in use opens accounts in {currency}; configure one, or resume it if it is paused")
 
 
 async def _open(rail: Rail, account: Account, now: datetime) -> AccountDetails:

@@ -35,7 +35,7 @@ async def add(tx: Tx, vault: Vault, account: Account, *, name: str, body: bytes,
         raise Invalid(Problem("file", f"The file is larger than {BYTES_MAX // 1024 // 1024} MB."))
     media_type = media_type_of(body)
     if len(await store.list_of(tx, account.business_id, account.id)) >= PER_ACCOUNT_MAX:
-        raise Conflict(f"an account has at most {PER_ACCOUNT_MAX} documents")
+        raise Conflict(f"this account has {PER_ACCOUNT_MAX} documents, the limit; none can be added or removed")
     sealed = vault.seal(base64.b64encode(body).decode(), owner=account.id)
     number = await store.insert(
         tx, account.business_id, account.id, name=name, media_type=media_type, sealed=sealed, by=by.actor, now=now

@@ -61,7 +61,7 @@ class Kyc(str):
             raise ValueError("must be an object")
         encoded = encode(value).decode()
         if len(encoded) > KYC_BYTES_MAX:
-            raise ValueError(f"must have at most {KYC_BYTES_MAX} bytes as JSON")
+            raise ValueError(f"must have at most {KYC_BYTES_MAX} bytes as JSON; send less")
         for name in (*PERSON, *COMPANY):
             if value.get(name) is not None:
                 _refuse_wrong_name(name, value[name])

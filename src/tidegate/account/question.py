@@ -29,9 +29,9 @@ async def ask(db: Database, base_url: str, account_id: str, question: str, *, by
     async with db.transaction() as tx:
         await _refuse_decided(tx, account)
         if not await questions.insert(tx, account.business_id, account.id, question, by=by.actor, now=now):
-            raise Conflict("the merchant has not answered the last question yet")
+            raise Conflict("the merchant has not answered the last question yet; wait, or take the question back")
         if not await _mail(tx, account, base_url, _asked(question), now=now):
-            raise Conflict("nobody of this merchant can answer; invite its owner first")
+            raise Conflict("this merchant has no member who can answer; invite its owner first")
         await audit.insert(tx, account.business_id, by, action="account.asked", subject=account.id, details={}, now=now)
 
 
@@ -40,7 +40,7 @@ async def answer(tx: Tx, account: Account, question_id: int | None, text: str, *
     text = remark_in("answer", text)
     await _refuse_decided(tx, account)
     if not await questions.answer(tx, account.business_id, account.id, question_id, text, by=by.actor, now=now):
-        raise Conflict("this question waits no longer; it was answered by another person, or taken back")
+        raise Conflict("this question is not open any more: another person answered it, or it was taken back")
     await audit.insert(tx, account.business_id, by, action="account.answered", subject=account.id, details={}, now=now)
 
 
@@ -66,7 +66,7 @@ async def _refuse_decided(tx: Tx, account: Account) -> None:
     """By what it is now, and until the transaction ends: it may have been decided on since it was shown."""
     status = await store.hold_status(tx, account.business_id, account.id)
     if status is not AccountStatus.PENDING:
-        raise Conflict(f"this account is {status.value}: questions are asked and answered before the decision")
+        raise Conflict(f"this account is {status.value}; questions are asked and answered only while it is pending")
 
 
 class QuestionLetter(NamedTuple):
@@ -94,7 +94,7 @@ _TAKEN_BACK = QuestionLetter(
 
 
 async def _mail(tx: Tx, account: Account, base_url: str, letter: QuestionLetter, *, now: datetime) -> bool:
-    """To each who may answer; False where there is nobody."""
+    """To each member who may answer; False where there is none."""
     business = await merchant_store.find_business(tx, account.business_id)
     assert business is not None
     readers = [one for one in await team_store.list_team(tx, account.business_id) if may(one.role, _ANSWER)]

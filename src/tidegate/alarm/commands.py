@@ -76,7 +76,7 @@ async def update(db: Database, facts: AlarmFacts, console_url: str) -> int:
 
 
 async def _mail(tx: Tx, alarm: Alarm, url: str, facts: AlarmFacts) -> None:
-    told = (
+    paragraphs = (
         one_line(alarm.sentence),
         advice_of(alarm.rule, alarm.subject),
         "The alarm ends by itself once its cause has.",
@@ -85,7 +85,7 @@ async def _mail(tx: Tx, alarm: Alarm, url: str, facts: AlarmFacts) -> None:
         letter = Mail(
             recipient=recipient,
             subject=one_line(f"Tidegate alarm: {alarm.sentence}")[:200],
-            paragraphs=told,
+            paragraphs=paragraphs,
             link=("Look at it", url),
             closing="You get this as one of the staff of this deployment.",
         )

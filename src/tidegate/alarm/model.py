@@ -52,7 +52,7 @@ class Alarm(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class CardHour:
-    """Payments by card, not attempts: whoever tries again and again in one of them counts once."""
+    """Payments by card: one payment counts once, however many attempts."""
 
     business_id: str
     business: str

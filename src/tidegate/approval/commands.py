@@ -174,7 +174,7 @@ async def get(tx: Tx, business_id: str, approval_id: int) -> ApprovalRequest:
 
 def _refuse_stranger(found: ApprovalRequest, *, role: Role, person_id: str) -> None:
     if found.asked_by != person_id and not may(role, Permission.APPROVE):
-        raise AccessDenied("a request is declined by those who approve refunds, or taken back by whoever made it")
+        raise AccessDenied("only an approver can decline a request; only the person who made it can take it back")
 
 
 async def decline(

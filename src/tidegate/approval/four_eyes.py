@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from tidegate.approval import store
-from tidegate.approval.model import ApprovalRequest
+from tidegate.approval.model import LASTS, ApprovalRequest
 from tidegate.core.errors import AccessDenied, Conflict, NotFound
 from tidegate.infra.db import Tx
 from tidegate.member.realm import Realm
@@ -26,7 +26,7 @@ async def undecided(
     try:
         found = await store.lock(tx, business_id, approval_id, realm)
     except store.BeingDecided:
-        raise Conflict("another person decides on this at this moment; look again to see how") from None
+        raise Conflict("another person is deciding on this request; look again to see the decision") from None
     if found is None:
         raise NotFound(NO_APPROVAL)
     refuse_decided(found, when)
@@ -41,7 +41,10 @@ def refuse_decided(found: ApprovalRequest, when: When = in_utc) -> None:
 def decided_words(found: ApprovalRequest, when: When = in_utc) -> str:
     at = when(found.decided_at) if found.decided_at else ""
     if found.decided_by_name is None:
-        return f"this is void since {at}: what it is about has changed, or nobody decided in time"
+        return (
+            f"this request has been void since {at}: its subject changed, or it was not decided in {LASTS.days} days; "
+            "ask again"
+        )
     if found.is_taken_back:
         return f"{found.decided_by_name} took this back on {at}"
     return f"{found.decided_by_name} {found.status} this on {at}"
@@ -60,6 +63,6 @@ def refuse_approval(found: ApprovalRequest, *, by: str, now: datetime, when: Whe
     """Where it was decided or has lapsed, or is this person's own."""
     refuse_decided(found, when)
     if not found.is_open(now):
-        raise Conflict("this was asked for more than three days ago; ask anew")
+        raise Conflict(f"this request is more than {LASTS.days} days old; ask again")
     if found.asked_by == by:
-        raise AccessDenied("a request cannot be approved by the person who made it; another approver has to")
+        raise AccessDenied("a request cannot be approved by the person who made it; ask another approver")

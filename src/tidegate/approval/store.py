@@ -112,7 +112,7 @@ async def sum_waiting(tx: Tx, business_id: str, subject: str, version: int, *, n
 
 
 async def list_decided(tx: Tx, business_id: str, *, now: datetime, limit: int) -> list[DecidedRequest]:
-    """Of a merchant's people, with what nobody decided in time; the newest first."""
+    """Of a merchant's people, also those whose time ran out; the newest first."""
     rows = await tx.fetch(
         """
         SELECT approval.*, asker.name AS asked_by_name, decider.name AS decided_by_name,
@@ -209,7 +209,7 @@ async def list_of_business(tx: Tx, business_id: str) -> list[ApprovalRequest]:
 
 
 class BeingDecided(Exception):
-    """Another person decides on it, for longer than anybody waits for a lock."""
+    """Another person decides on it, for longer than a lock is waited for."""
 
 
 async def lock(tx: Tx, business_id: str, approval_id: int, realm: Realm) -> ApprovalRequest | None:

@@ -13,13 +13,17 @@ from tidegate.infra.db import Database, Tx
 from tidegate.infra.same_transaction import InSameTransaction
 
 
+def _no_entry(file_id: str, number: str) -> str:
+    return f"no entry {number} of a file {file_id[:12]} needs a decision; `tidegate bank files` lists those that do"
+
+
 async def settle(db: Database, subject: str, *, note: str, by: Actor, now: datetime, also: InSameTransaction) -> str:
     """It was seen to outside, and is not recorded here."""
     file_id, _, number = subject.partition("/")
     async with db.transaction() as tx:
         await also(tx)
         if not await store.settle_problem(tx, file_id, number, note=note):
-            raise NotFound(f"no entry {number} of a file {file_id[:12]} needs a decision")
+            raise NotFound(_no_entry(file_id, number))
         await _audit(tx, by, "bank.settled", subject, note=note, now=now)
     return subject
 
@@ -31,7 +35,7 @@ async def record(db: Database, subject: str, *, note: str, by: Actor, now: datet
         await also(tx)
         # A key that no other entry has.
         if not await store.release_problem(tx, file_id, number, key=f"entry/{file_id[:32]}/{number}", note=note):
-            raise NotFound(f"no entry {number} of a file {file_id[:12]} needs a decision")
+            raise NotFound(_no_entry(file_id, number))
         await _audit(tx, by, "bank.recorded", subject, note=note, now=now)
     return subject
 
@@ -46,7 +50,7 @@ async def take_back(
         await reversal_store.lock_for_reversal(tx)
         entry = await store.find_problem_entry(tx, file_id, number)
         if entry is None:
-            raise NotFound(f"no entry {number} of a file {file_id[:12]} needs a decision")
+            raise NotFound(_no_entry(file_id, number))
         if credit not in {one.key for one in await reversal_store.list_choices(tx, file_id, entry)}:
             raise Conflict(f"{credit} is no credit that entry {number} may take back; list the entries again")
         await reversal_store.take_back(tx, file_id, entry.number, key=credit)

@@ -228,7 +228,7 @@ class DuplicateCheck:
         if key.startswith(NEAR):
             if abs(other.booked_on - entry.booked_on) > _A_DAY and other.valued_on != entry.valued_on:
                 return DuplicateVerdict.UNRELATED
-            # What a notice told and a statement has too is not what the statement has besides.
+            # What a notice and a statement both have is not what the statement has besides.
             return DuplicateVerdict.UNRELATED if is_root_stated and not other.is_stated else DuplicateVerdict.UNSURE
         if is_another:
             return DuplicateVerdict.DOUBTED

@@ -183,8 +183,3 @@ def _digest(source: IO[bytes]) -> str:
 
 def _batch(parts: Iterator[FilePart]) -> list[FilePart]:
     return list(islice(parts, BATCH))
-
-
-def content_of(parts: Iterable[bytes]) -> bytes:
-    """The bytes of a kept file."""
-    return b"".join(map(zlib.decompress, parts))

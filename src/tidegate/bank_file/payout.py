@@ -63,7 +63,7 @@ async def approve(
         await also(tx)
         payout = await _locked(tx, reference, "proposed")
         if by.actor in (payout.proposed_by, asked_by.actor):
-            raise Conflict(f"{by.actor} has said where {reference} goes; another person must approve it")
+            raise Conflict(f"{by.actor} set the payee of {reference}; another person must approve it")
         refuse_without_payee(payout)
         why_not = await payout_store.why_not_to_pay(tx, payout)
         if why_not is not None:
@@ -75,7 +75,9 @@ async def approve(
 
 def refuse_without_payee(payout: ProposedPayout) -> None:
     if not payout.payee_account or not payout.payee_name:
-        raise Conflict(f"the bank did not report who paid {payout.reference}: amend it, which says where it goes")
+        raise Conflict(
+            f"the bank did not report who paid {payout.reference}; set the payee with `tidegate bank payout amend`"
+        )
 
 
 async def refuse(deps: PaymentDeps, reference: str, *, why: str, by: Actor, now: datetime) -> None:
@@ -138,7 +140,7 @@ async def write_files(
                 _write(path, file.content)
             except OSError as error:
                 raise Conflict(
-                    f"{path} cannot be written: {error.strerror}. Nothing is lost: see to it that it can be, and run "
+                    f"{path} cannot be written: {error.strerror}. Nothing is lost: make the folder writable, and run "
                     "`tidegate bank payout export` again"
                 ) from error
             await payout_store.mark_written(tx, file.id, now=now)

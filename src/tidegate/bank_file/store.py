@@ -53,11 +53,6 @@ async def insert_part(tx: Tx, file_id: str, number: int, content: bytes) -> None
     )  # fmt: skip
 
 
-async def list_parts(tx: Tx, file_id: str) -> list[bytes]:
-    rows = await tx.fetch("SELECT content FROM bank_file_part WHERE file_id = $1 ORDER BY number", file_id)
-    return [row["content"] for row in rows]
-
-
 async def mark_read(tx: Tx, file_id: str, *, entry_count: int) -> None:
     await tx.execute("UPDATE bank_file SET state = 'read', entry_count = $2 WHERE id = $1", file_id, entry_count)
 
@@ -83,7 +78,7 @@ async def lock_entries(tx: Tx) -> None:
 
 
 async def next_page(tx: Tx) -> int:
-    """The number of a page of entries that is written, of all files: without a gap where nobody else wrote between."""
+    """The number of a page of entries, over all files; consecutive while no other file is written."""
     number: int = await tx.fetchval("SELECT nextval('bank_entry_page')")
     return number
 

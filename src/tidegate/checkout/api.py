@@ -56,14 +56,14 @@ class CheckoutApi:
 
     async def events(self, request: Request) -> Response:
         """Server-sent events: the view now, and after every change, until none is possible any more."""
-        visit = PayerRequest(request.path_params["payCode"], client_of(request.scope))
-        first = await self.commands.look(visit)
-        self.watch.check_stream_limit(first.payment, visit.client)
+        payer = PayerRequest(request.path_params["payCode"], client_of(request.scope))
+        first = await self.commands.look(payer)
+        self.watch.check_stream_limit(first.payment, payer.client)
         request.scope["tidegate.operation"] = "watchPayment"
         if request.method == "HEAD":
             return Response(media_type="text/event-stream")  # The client has gone.
         request.app.admission.release(request.scope)
-        stream = self._stream(request, first, visit.client)
+        stream = self._stream(request, first, payer.client)
         return StreamingResponse(stream, media_type="text/event-stream")
 
     async def _stream(self, request: Request, snapshot: PaymentSnapshot, client: str) -> AsyncIterator[bytes]:

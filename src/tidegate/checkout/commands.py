@@ -51,22 +51,22 @@ class CheckoutCommands:
     # Of the fingerprints of cards; available once the database is open.
     card_key: Callable[[], bytes]
 
-    async def look(self, visit: PayerRequest) -> PaymentSnapshot:
-        with self._counting_unknown(visit):
-            return await self._look(visit)
+    async def look(self, request: PayerRequest) -> PaymentSnapshot:
+        with self._counting_unknown(request):
+            return await self._look(request)
 
-    async def _look(self, visit: PayerRequest) -> PaymentSnapshot:
-        code = ids.business_code_of(visit.pay_code)
+    async def _look(self, request: PayerRequest) -> PaymentSnapshot:
+        code = ids.business_code_of(request.pay_code)
         # Read before the cached business: a change during the wait must not pass for the cached state.
         epoch = self.key_cache.epoch
         # Most requests are for a payment of a cached business.
         business = (code and self.key_cache.recall_business(code)) or await self._owner_of(code)
-        view = await self._looks.do(PaymentKey(business.id, visit.pay_code))
+        view = await self._looks.do(PaymentKey(business.id, request.pay_code))
         if view is None:
             raise errors.NotFound(NOT_FOUND)
         if view.epoch != epoch:
             # A business has changed, perhaps this one.
-            return await pay.view(self.deps.db, business.id, visit.pay_code)
+            return await pay.view(self.deps.db, business.id, request.pay_code)
         return PaymentSnapshot(business, view.payment, view.attempt)
 
     @cached_property
@@ -83,25 +83,25 @@ class CheckoutCommands:
         async with self.deps.db.connection() as tx:
             return await view_store.find_views_of_business(tx, keys)
 
-    async def charge(self, visit: PayerRequest, value: Any, *, seen: int | None = None) -> PaymentSnapshot:
+    async def charge(self, request: PayerRequest, value: Any, *, seen: int | None = None) -> PaymentSnapshot:
         """`value` is the request's JSON. With `seen`, an attempt starts only if the payment still has that version: a
         second click or a second window finds it changed."""
-        async with self._payer(visit) as payer:
-            snapshot, fingerprint = await self._charge(payer, visit, value, seen)
-        self._count_decline(visit, snapshot, fingerprint)
+        async with self._payer(request) as payer:
+            snapshot, fingerprint = await self._charge(payer, request, value, seen)
+        self._count_decline(request, snapshot, fingerprint)
         return snapshot
 
     async def _charge(
-        self, payer: Payer, visit: PayerRequest, value: Any, seen: int | None
+        self, payer: Payer, request: PayerRequest, value: Any, seen: int | None
     ) -> tuple[PaymentSnapshot, str | None]:
         """With the fingerprint of the card, where one was typed here."""
-        request = read(
+        charge = read(
             value, wire.Charge, lambda _: (*wire.card_data_elsewhere(value), *wire.expiry_passed(value, now=payer.now))
         )
-        method = wire.method_named(request.type, self.deps.names)
-        fingerprint = fingerprint_of(str(request.card.number), self.card_key()) if request.card else None
+        method = wire.method_named(charge.type, self.deps.names)
+        fingerprint = fingerprint_of(str(charge.card.number), self.card_key()) if charge.card else None
         if method is Method.CARD:
-            self.limit.refuse_cards(visit.client, payer.business_id, fingerprint)
+            self.limit.refuse_cards(request.client, payer.business_id, fingerprint)
         snapshot = await pay.view(self.deps.db, payer.business_id, payer.pay_code)
         if seen is not None and seen != snapshot.payment.version:
             raise pay.changed_elsewhere()
@@ -109,7 +109,7 @@ class CheckoutCommands:
         if method not in order.methods:
             raise errors.Invalid(errors.Problem("type", "is not offered for this payment"))
         chosen, details = instrument.instrument_from(
-            request,
+            charge,
             method,
             order.asked.currency,
             offer=self.offers_of(snapshot).get(method),
@@ -120,7 +120,7 @@ class CheckoutCommands:
         if snapshot.business.receipts_by_mail and not is_final(snapshot.payment.status):
             # Before the attempt, so that no payment succeeds without it.
             async with self.deps.db.connection() as tx:
-                await receipt_store.ask(tx, snapshot.payment, language=visit.language, now=payer.now)
+                await receipt_store.ask(tx, snapshot.payment, language=request.language, now=payer.now)
         return await pay.charge(payer, snapshot, method, chosen, details), fingerprint
 
     async def note_language(self, snapshot: PaymentSnapshot, language: str) -> None:
@@ -129,31 +129,31 @@ class CheckoutCommands:
             async with self.deps.db.connection() as tx:
                 await receipt_store.set_language(tx, snapshot.payment, language)
 
-    async def authorize(self, visit: PayerRequest, value: Any) -> PaymentSnapshot:
-        async with self._payer(visit) as payer:
-            request = read(value, wire.Authorize, lambda _: (*wire.one_answer(value), *wire.card_data_elsewhere(value)))
-            snapshot = await pay.authorize(payer, instrument.authorization_from(request))
-        self._count_decline(visit, snapshot)
+    async def authorize(self, request: PayerRequest, value: Any) -> PaymentSnapshot:
+        async with self._payer(request) as payer:
+            given = read(value, wire.Authorize, lambda _: (*wire.one_answer(value), *wire.card_data_elsewhere(value)))
+            snapshot = await pay.authorize(payer, instrument.authorization_from(given))
+        self._count_decline(request, snapshot)
         return snapshot
 
-    async def resend(self, visit: PayerRequest) -> PaymentSnapshot:
-        async with self._payer(visit) as payer:
+    async def resend(self, request: PayerRequest) -> PaymentSnapshot:
+        async with self._payer(request) as payer:
             return await pay.resend(payer)
 
-    async def report_transfer_sent(self, visit: PayerRequest) -> PaymentSnapshot:
-        async with self._payer(visit) as payer:
+    async def report_transfer_sent(self, request: PayerRequest) -> PaymentSnapshot:
+        async with self._payer(request) as payer:
             return await pay.report_transfer_sent(payer)
 
-    async def cancel(self, visit: PayerRequest) -> PaymentSnapshot:
-        async with self._payer(visit) as payer:
+    async def cancel(self, request: PayerRequest) -> PaymentSnapshot:
+        async with self._payer(request) as payer:
             return await pay.cancel(payer)
 
-    async def extend(self, visit: PayerRequest) -> PaymentSnapshot:
-        async with self._payer(visit) as payer:
+    async def extend(self, request: PayerRequest) -> PaymentSnapshot:
+        async with self._payer(request) as payer:
             return await pay.extend(payer)
 
-    async def resume_after_redirect(self, visit: PayerRequest) -> PaymentSnapshot:
-        async with self._payer(visit) as payer:
+    async def resume_after_redirect(self, request: PayerRequest) -> PaymentSnapshot:
+        async with self._payer(request) as payer:
             return await pay.resume_after_redirect(payer)
 
     def offers_of(self, snapshot: PaymentSnapshot) -> dict[Method, MethodOffer]:
@@ -166,24 +166,24 @@ class CheckoutCommands:
         return snapshot.attempt is not None and pay.can_resend(self.deps, snapshot.attempt)
 
     @asynccontextmanager
-    async def _payer(self, visit: PayerRequest) -> AsyncIterator[Payer]:
-        with self._counting_unknown(visit):
-            business = await self._owner_of(ids.business_code_of(visit.pay_code))
-            page = f"{self.checkout_url}/{visit.pay_code}"
-            yield Payer(self.deps, business.id, visit.pay_code, page, self.clock.now_of(business.id))
+    async def _payer(self, request: PayerRequest) -> AsyncIterator[Payer]:
+        with self._counting_unknown(request):
+            business = await self._owner_of(ids.business_code_of(request.pay_code))
+            page = f"{self.checkout_url}/{request.pay_code}"
+            yield Payer(self.deps, business.id, request.pay_code, page, self.clock.now_of(business.id))
 
     @contextmanager
-    def _counting_unknown(self, visit: PayerRequest) -> Iterator[None]:
+    def _counting_unknown(self, request: PayerRequest) -> Iterator[None]:
         try:
             yield
         except errors.NotFound:
-            self.limit.count_unknown(visit.client)
+            self.limit.count_unknown(request.client)
             raise
 
-    def _count_decline(self, visit: PayerRequest, snapshot: PaymentSnapshot, fingerprint: str | None = None) -> None:
+    def _count_decline(self, request: PayerRequest, snapshot: PaymentSnapshot, fingerprint: str | None = None) -> None:
         attempt = snapshot.attempt
         if attempt and attempt.method is Method.CARD and attempt.status is AttemptStatus.FAILED:
-            self.limit.count_decline(visit.client, attempt.business_id, fingerprint)
+            self.limit.count_decline(request.client, attempt.business_id, fingerprint)
 
     async def _owner_of(self, code: str | None) -> Business:
         """A pay code names its business. A forged one has no business's code, and costs no lookup."""

@@ -90,7 +90,9 @@ async def send(tx: Tx, payment: Payment, mail: Mail, *, by: Actor, now: datetime
     if not await receipt_store.lock_recipient(tx, payment, mail.recipient):
         raise Conflict("the payer's data were erased, so there is no address to send a receipt to")
     if await _is_refused(tx, payment, now):
-        raise Conflict(f"the mail server refused this address; it is tried again {REFUSED_FOR.days} days after that")
+        raise Conflict(
+            f"the mail server refused this address; another mail can be sent {REFUSED_FOR.days} days after the refusal"
+        )
     count = partial(audit.count, tx, payment.business_id, "receipt.sent", payment.pay_code)
     if await count(since=payment.created_at) >= SENT_MAX:
         raise Conflict(f"this receipt was sent {SENT_MAX} times already; give the payer the link to it instead")

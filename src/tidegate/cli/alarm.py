@@ -20,7 +20,7 @@ def alarm() -> None:
 
 
 @alarm.command(name="list")
-@click.option("--ended", "is_ended", is_flag=True, help="Those that have ended, the newest first.")
+@click.option("--ended", "is_ended", is_flag=True, help="List the alarms that have ended instead, the newest first.")
 @limit_option
 @as_json_option
 @reports_errors

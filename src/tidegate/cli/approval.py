@@ -28,7 +28,7 @@ _by = click.option("--by", metavar="EMAIL", required=True, help="One of the staf
 
 @click.group()
 def approval() -> None:
-    """What lets money out or widens rights, and waits for a second person of the staff."""
+    """Proposals that wait for a second staff member: what lets money out or widens rights."""
 
 
 @approval.command(name="list")
@@ -36,7 +36,7 @@ def approval() -> None:
 @as_json_option
 @reports_errors
 def list_(limit: int, as_json: bool) -> None:
-    """List what waits, the oldest first."""
+    """List open proposals, the oldest first."""
 
     async def run(deps: StaffApprovalDeps) -> list[DescribedProposal]:
         async with deps.db.connection() as tx:
@@ -121,13 +121,13 @@ def link(email: str) -> None:
 @_by
 @reports_errors
 def decline(number: int, by: str) -> None:
-    """Decline what waits, or take back what you proposed. Nothing is done."""
+    """Decline a proposal, or take back your own. Nothing is carried out."""
 
     async def run(deps: StaffApprovalDeps) -> bool:
         found = await _open(deps, number)
         person = await proven(deps, by, StaffPermission.SEE)
         if found.asked_by != person.member.id and not is_granted(person.role, StaffPermission.APPROVE):
-            fail("Only an approver declines what another person proposed.")
+            fail("Only an approver can decline what another person proposed.")
         return await commands.decline(
             deps.db, found.business_id, number, person_id=person.member.id, by=actor_of(person), now=deps.clock.now()
         )
@@ -146,4 +146,4 @@ async def _open(deps: StaffApprovalDeps, number: int) -> ApprovalRequest:
     for one in decided:
         if one.id == number:
             raise Conflict(decided_words(one))
-    raise NotFound(f"nothing with the number {number} waits; `tidegate approval list` shows what does")
+    raise NotFound(f"no open proposal has the number {number}; `tidegate approval list` shows them")

@@ -25,7 +25,7 @@ def audit() -> None:
 
 @audit.command(name="list")
 @any_business_option
-@click.option("--subject", default="", help="Only of this thing, such as the reference of an inflow.")
+@click.option("--subject", default="", help="Only this subject, such as the reference of an inflow.")
 @limit_option
 @as_json_option
 @reports_errors
@@ -73,7 +73,7 @@ def verify() -> None:
 @click.argument("path", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
 @reports_errors
 def export_(path: Path) -> None:
-    """Write all of it as CSV, with the heads of the chains below."""
+    """Write the whole audit trail as CSV, with the heads of its chains at the end."""
 
     async def run(deps: PaymentDeps, clock: Clock) -> None:
         await export.note(deps.db, by=OPERATOR, now=clock.now())

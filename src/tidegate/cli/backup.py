@@ -49,12 +49,12 @@ def backup() -> None:
 )  # fmt: skip
 @click.option(
     "--until", type=click.DateTime(["%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M:%S.%f"]), metavar="TIME",
-    help=f"Only up to this moment, in UTC, such as '2026-11-16 04:44:52'; {UNTIL} in --restore.",
+    help=f"Restore only up to this moment, in UTC, such as '2026-11-16 04:44:52'; stands for {UNTIL} in --restore.",
 )  # fmt: skip
 @click.option("--newer-than", "hours", type=click.IntRange(1, 8_760), default=26, show_default=True, metavar="HOURS",
-              help="Fails when the newest change in it is older.")  # fmt: skip
+              help="Fail when the newest change in the backup is older.")  # fmt: skip
 @click.option("--within", "minutes", type=click.IntRange(1, 2_880), default=120, show_default=True, metavar="MINUTES",
-              help="How long restoring may take.")  # fmt: skip
+              help="Fail when restoring takes longer.")  # fmt: skip
 @as_json_option
 @reports_errors
 def check(
@@ -95,14 +95,14 @@ def _restore_words(command: str | None, folder: Path | None, archive: Path | Non
         fail("Give one of --restore COMMAND and --copy FOLDER.")
     if command is None:
         if until and archive is None:
-            fail("--until with --copy needs --wal FOLDER: the backup's own files know one moment only.")
+            fail("--until with --copy needs --wal FOLDER: without WAL a backup has one moment only.")
         return ["cp", "-a", f"{folder}/.", PLACE]
     if archive is not None:
-        fail("--wal goes with --copy; the command of --restore knows its own archive.")
+        fail("--wal goes with --copy only; the command of --restore reads its own archive.")
     if PLACE not in command:
         fail(f"--restore must have {PLACE} where the empty folder's name belongs.")
     if (until is not None) != (UNTIL in command):
-        fail(f"--until and {UNTIL} in --restore, where the moment belongs, go together.")
+        fail(f"Give both --until and {UNTIL} in --restore, where the moment belongs, or neither.")
     moment = until.isoformat(" ") if until else ""
     return [word.replace(UNTIL, moment) for word in shlex.split(command)]
 

@@ -190,7 +190,7 @@ def _show(problem: EntryProblem) -> None:
 @by_option
 @reports_errors
 def settle(file: str, entry: int, why: str, by: str | None) -> None:
-    """Settle an entry that needs a decision: you have seen to it outside, and it is not recorded here. FILE-ID is what
+    """Settle an entry that needs a decision: you have handled it outside, and it is not recorded here. FILE-ID is what
     `tidegate bank files` shows; its first characters are enough. Another of the staff approves it.
     """
     _decide("bank.settle", file, entry, why, by)
@@ -238,7 +238,7 @@ def _decide(
         async with deps.db.connection() as tx:
             found = await store.find_problem(tx, file, entry)
         if found is None:
-            fail(f"No entry {entry} of a file {file} needs a decision.")
+            fail(f"No entry {entry} of a file {file} needs a decision; `tidegate bank files` lists those that do.")
         return StaffCommandRequest(
             command=command, business_id="", subject=f"{found}/{entry}", reason=note, arguments=arguments
         )

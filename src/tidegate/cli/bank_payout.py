@@ -102,7 +102,7 @@ def _request_of(reference: str, why: str | None) -> Callable[[StaffApprovalDeps]
 @by_option
 @reports_errors
 def amend(*, reference: str, name: str, account: str, bank: str | None, why: str, by: str | None) -> None:
-    """Say where a payment goes, when the bank did not report the payer, and propose to pay it. Another of the staff
+    """Set the payee of a payment whose payer the bank did not report, and propose to pay it. Another of the staff
     approves it.
     """
     payee, said = Payee(name=remark_in("name", name), account=account, bank=bank), remark_in("why", why)

@@ -64,7 +64,7 @@ def list_(limit: int, as_json: bool) -> None:
 @by_option
 @reports_errors
 def end(business_id: str, subject: str, outcome: str, note: str, by: str | None) -> None:
-    """End a dispute by hand, after you have asked its rail: nothing else will tell how it ended."""
+    """End a dispute by hand, when its rail does not report the outcome. Ask the rail first."""
     wanted = DisputeEndArguments(is_won=outcome == "won")
     act_or_propose(known("dispute.end", business_id, subject, why=remark_in("note", note), arguments=wanted), by=by)
     out.print(f"[green]✓[/] {plain(subject)} is {outcome}.")

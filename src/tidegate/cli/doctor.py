@@ -26,7 +26,9 @@ from tidegate.settings import Settings
 @click.option(
     "--books", "with_books", is_flag=True, help="Also verify the ledger and the audit trail, and print a trial balance."
 )
-@click.option("--deep", "is_deep", is_flag=True, help="Also the public address, the server, standbys, archive, mail.")
+@click.option(
+    "--deep", "is_deep", is_flag=True, help="Also check the public address, the server, standbys, archive and mail."
+)
 @as_json_option
 @reports_errors
 def doctor(with_books: bool, is_deep: bool, as_json: bool) -> None:

@@ -127,7 +127,7 @@ def bank(*, folder: Path, accounts: tuple[str, ...], page_port: int, control_por
     """
     known = dict(one.split("=", 1) for one in accounts if "=" in one)
     if len(known) != len(accounts):
-        raise click.BadParameter("--account is like DE89370400440532013000=EUR, each once")
+        raise click.BadParameter("--account must be like DE89370400440532013000=EUR, each number once")
     service = BankService(folder, known, version=int(version))
     _run("Bank", bank_server.running(service, page_port=page_port, control_port=control_port))
 
@@ -138,5 +138,5 @@ def _public_key(path: str) -> ec.EllipticCurvePublicKey:
     except (OSError, ValueError) as error:
         raise click.BadParameter(f"{path} is not a public key in PEM: {error}") from None
     if not isinstance(key, ec.EllipticCurvePublicKey):
-        raise click.BadParameter(f"{path} is not an EC key")
+        raise click.BadParameter(f"{path} is not an EC key; give an EC public key in PEM")
     return key

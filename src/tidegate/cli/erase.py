@@ -74,7 +74,7 @@ async def _propose(
     deps: StaffApprovalDeps, who: PayerIdentity, business_id: str | None, why: str | None, by: str | None
 ) -> Proposed:
     if not why:
-        fail("An approver has to know why: give it with --why.")
+        fail("Give the reason with --why; the approver reads it.")
     person = await proven(deps, by, StaffPermission.PROPOSE)
     async with deps.db.transaction() as tx:
         number = await erasure_proposal.propose(

@@ -70,10 +70,6 @@ class Forwarder:
         # The first test event is our own, to check that events arrive.
         self.proof: asyncio.Future[Explanation] | None = None
 
-    @property
-    def is_proven(self) -> bool:
-        return self.proof is not None and self.proof.done()
-
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
         """On a free port, at a path that cannot be guessed."""

@@ -19,7 +19,7 @@ from tidegate.webhook import job_command
 
 @click.group()
 def job() -> None:
-    """Background work: what failed, which is retried at growing intervals, and the last round of each job."""
+    """Background work: failed rows, which are retried at growing intervals, and the last round of each job."""
 
 
 @job.command(name="list")
@@ -60,7 +60,7 @@ def _to_json(one: FailedWork) -> dict[str, object]:
 @as_json_option
 @reports_errors
 def rounds(as_json: bool) -> None:
-    """List the last round of each job, as the workers tell every few seconds."""
+    """List the last round of each job, as the workers report it every few seconds."""
 
     async def run(deps: PaymentDeps, _: Clock) -> list[JobRound]:
         async with deps.db.connection() as tx:

@@ -192,7 +192,7 @@ def _reason_in(changes: dict[str, Any]) -> str | None:
     reason: str | None = changes.pop("reason")
     if changes["status"] != BusinessStatus.SUSPENDED:
         if reason:
-            fail("--reason is of --status suspended.")
+            fail("--reason goes with --status suspended only.")
         return None
     if not reason:
         fail("Say why with --reason; it is kept until the business is reinstated.")

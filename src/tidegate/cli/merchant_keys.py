@@ -42,7 +42,7 @@ def keys() -> None:
               help="An address or network that it may be used from; repeat for several.")  # fmt: skip
 @click.option("--refund-max", "limits", metavar="CURRENCY=AMOUNT", multiple=True,
               help="The most of one refund, in major units; other currencies are then refused.")  # fmt: skip
-@click.option("--until", metavar="DATE", help="It works up to and including this day, or before this time, in UTC.")
+@click.option("--until", metavar="DATE", help="The key works until the end of this day, or before this time, in UTC.")
 @why_option
 @by_option
 @as_json_option

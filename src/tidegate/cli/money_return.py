@@ -20,7 +20,7 @@ from tidegate.staff_approval.arguments import ReturnEndArguments
 
 @click.group(name="return")
 def return_() -> None:
-    """Returns to payers: list those without an end, ask the rail again, end one by hand."""
+    """Returns to payers: list those not finished, ask the rail again, end one by hand."""
 
 
 @return_.command(name="list")
@@ -67,12 +67,14 @@ def ask(business_id: str, reference: str, rail: str) -> None:
 @return_.command()
 @click.argument("business_id", metavar="BUSINESS")
 @click.argument("reference")
-@click.option("--as", "sent_as", metavar="ID", help="The number of what was paid back, at the rail or bank.")
+@click.option("--as", "sent_as", metavar="ID", help="The rail's or bank's own number of what was paid back.")
 @click.option("--note", required=True, metavar="TEXT", help="How it was paid back; kept in the audit trail.")
 @by_option
 @reports_errors
 def end(business_id: str, reference: str, sent_as: str | None, note: str, by: str | None) -> None:
-    """End a return by hand: you have paid it back by another way, or the rail has after all. It is booked as done."""
+    """End a return by hand, when you have paid it back by another way, or the rail has after all. It is booked as
+    done.
+    """
     wanted = ReturnEndArguments(sent_as=remark_in("as", sent_as) if sent_as else None)
     act_or_propose(known("return.end", business_id, reference, why=remark_in("note", note), arguments=wanted), by=by)
     out.print(f"[green]✓[/] {plain(reference)} is done.")
@@ -85,6 +87,6 @@ def end(business_id: str, reference: str, sent_as: str | None, note: str, by: st
 @by_option
 @reports_errors
 def again(business_id: str, reference: str, note: str, by: str | None) -> None:
-    """Request a return again, after you have looked at the rail: the request never arrived there."""
+    """Request a return again, when you have checked at the rail that the request never arrived there."""
     act_or_propose(known("return.again", business_id, reference, why=remark_in("note", note)), by=by)
     out.print(f"[green]✓[/] {plain(reference)} is requested again, unless the rail has it by now.")

@@ -55,7 +55,7 @@ def ask_at_once(kind: str, business_id: str, reference: str, *, rail: str) -> No
 def business_and(given: tuple[str, ...]) -> tuple[str | None, str]:
     """The business, which may be left out, and what stands after it."""
     if len(given) > 2:
-        fail(f"Two words at most, and {len(given)} were given; a text with spaces stands in quotes.")
+        fail(f"Give at most two words, not {len(given)}; put a text with spaces in quotes.")
     return (given[0] if len(given) == 2 else None), given[-1]
 
 

@@ -76,7 +76,7 @@ def act_or_propose_all(
             actor = operator_named(by)
             return [await commands.act(deps, request, by=actor) for request in requests]
         if not requests[0].reason:
-            fail("An approver has to know why: give it with --why or --note.")
+            fail("Give the reason with --why or --note; the approver reads it.")
         person = await proven(deps, by, STAFF_COMMANDS[requests[0].command].permission)
         return [
             await commands.propose_request(deps, request, asked_by=person.member.id, by=actor_of(person))

@@ -26,7 +26,7 @@ def quarantine() -> None:
 @as_json_option
 @reports_errors
 def list_(limit: int, as_json: bool) -> None:
-    """List them, the oldest first."""
+    """List notifications in quarantine, the oldest first."""
 
     async def run(deps: PaymentDeps, _: Clock) -> list[QuarantinedNotice]:
         async with deps.db.connection() as tx:
@@ -60,6 +60,6 @@ def list_(limit: int, as_json: bool) -> None:
 @by_option
 @reports_errors
 def close(rail: str, notification_id: str, note: str, by: str | None) -> None:
-    """Close one. Nothing is booked by it."""
+    """Close a notification in quarantine. Nothing is booked."""
     act_or_propose(known("quarantine.close", "", f"{rail}/{notification_id}", why=remark_in("note", note)), by=by)
     out.print("[green]✓[/] closed.")

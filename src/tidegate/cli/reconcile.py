@@ -89,7 +89,9 @@ _day = _Day(["%Y-%m-%d"])
     metavar="TRANSACTION",
     help="A difference that --note explains; may be given more than once.",
 )
-@click.option("--note", metavar="TEXT", help="Why it differs. It is no break any more while both amounts stay.")
+@click.option(
+    "--note", metavar="TEXT", help="Why it differs. It is no longer counted as a difference while both amounts stay."
+)
 @as_json_option
 def reconcile(as_json: bool, show: int, explained: tuple[str, ...], note: str | None, **asked: Any) -> None:
     """Compare a rail's statement (CSV) with our books. Moves no money. Without a file, the rail's own list is fetched.
@@ -138,7 +140,7 @@ def _compare(
 @reports_errors
 def _explained(made: Report, transactions: Sequence[str], note: str) -> Report:
     if unknown := set(transactions) - {report.identifier_of(one) for one in made.breaks}:
-        fail(f"No break of this comparison has the transaction {', '.join(sorted(unknown))}.")
+        fail(f"No difference of this comparison has the transaction {', '.join(sorted(unknown))}.")
     breaks = [one for _, one in explanation.named_breaks(made.findings) if one.transaction_id in transactions]
 
     async def run(db: Database) -> list[Discrepancy]:
@@ -275,9 +277,9 @@ def _findings_table(findings: Sequence[Discrepancy]) -> Table:
 def _booked(movement: Movement | None) -> str:
     if movement is None:
         return "—"
-    standing = "" if movement.standing == "done" else f", {movement.standing.replace('_', ' ')}"
+    status = "" if movement.status == "done" else f", {movement.status.replace('_', ' ')}"
     amount = movement.amount
-    return f"{movement.direction} {amount.currency} {report.plain(amount.major, amount.currency)}{standing}"
+    return f"{movement.direction} {amount.currency} {report.plain(amount.major, amount.currency)}{status}"
 
 
 def _sums_table(made: Report) -> Table:

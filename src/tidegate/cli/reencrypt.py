@@ -20,13 +20,13 @@ UNREADABLE_SHOWN_MAX = 10
 def reencrypt(as_json: bool) -> None:
     """Encrypt every stored secret with the first key of TIDEGATE_ENCRYPTION_KEY.
 
-    After a new key was put before the old one and all services were restarted. May be repeated, and runs beside the
-    services. Exits with 1 when a secret cannot be opened with any of the keys.
+    Run it after you put the new key before the old one and restarted all services. It may be repeated, and runs beside
+    the services. Exits with 1 when a secret cannot be opened with any of the keys.
     """
     settings = running_settings()
     keys = known_encryption_keys(settings)
     if not keys:
-        fail("TIDEGATE_ENCRYPTION_KEY is not set: the new key, a space, and the old one.")
+        fail("TIDEGATE_ENCRYPTION_KEY is not set; set it to the new key, a space, and the old key.")
     vault = Vault(keys)
     done = run_on_database(settings, lambda db: renew(db, vault))
     if as_json:

@@ -107,8 +107,8 @@ def ask(business_id: str, reference: str, rail: str) -> None:
 @by_option
 @reports_errors
 def end(*, business_id: str, reference: str, outcome: str, sent_as: str | None, note: str, by: str | None) -> None:
-    """End a refund by hand, after you have asked its rail or bank: nothing else will tell how it ended. PART is the
-    reference of one of its parts, such as REFUND-1."""
+    """End a refund by hand, when its rail or bank does not report the outcome. Ask it first. PART is the reference of
+    one of the refund's parts, such as REFUND-1."""
     is_paid = outcome == "paid"
     wanted = RefundEndArguments(is_paid=is_paid, sent_as=remark_in("as", sent_as) if sent_as else None)
     act_or_propose(known("refund.end", business_id, reference, why=remark_in("note", note), arguments=wanted), by=by)
@@ -123,8 +123,8 @@ def end(*, business_id: str, reference: str, outcome: str, sent_as: str | None, 
 @by_option
 @reports_errors
 def again(business_id: str, reference: str, note: str, by: str | None) -> None:
-    """Request a refund again, after you have looked at the rail: the request never arrived there. PART is the reference
-    of one of its parts, such as REFUND-1. `tidegate quarantine list` has those in doubt."""
+    """Request a refund again, when you have checked at the rail that the request never arrived there. PART is the
+    reference of one of its parts, such as REFUND-1. `tidegate quarantine list` lists the refunds in doubt."""
     act_or_propose(known("refund.again", business_id, reference, why=remark_in("note", note)), by=by)
     out.print(f"[green]✓[/] {plain(reference)} is requested again, unless the rail has it by now.")
 

@@ -33,7 +33,7 @@ def staff() -> None:
 @by_option
 @reports_errors
 def add(*, email: str, name: str, role: str, why: str | None, by: str | None) -> None:
-    """Add one of the staff: sends a mail, and prints the link by which they choose a password. In live mode, once there
+    """Add a staff member: sends a mail, and prints the link by which they choose a password. In live mode, once there
     are two approvers, one proposes it and the other approves it.
     """
     if not running_settings().console_address:
@@ -68,7 +68,7 @@ def list_(as_json: bool) -> None:
 @by_option
 @reports_errors
 def remove(email: str, why: str | None, by: str | None) -> None:
-    """Take the access of one of the staff. They are signed out at once."""
+    """Remove a staff member's access. They are signed out at once."""
     act_or_propose(known("staff.remove", "", email_in(email), why=why), by=by)
     out.print("[green]✓[/] removed.")
 

@@ -87,7 +87,7 @@ def show(receipt_id: int) -> None:
 
     found = with_payment_deps(run)
     if found is None:
-        fail(f"Nothing in suspense has the number {receipt_id}.")
+        fail(f"Nothing in suspense has the number {receipt_id}; `tidegate suspense list` shows what is.")
     print_record(found)
 
 
@@ -133,7 +133,7 @@ def _business_of(one: SuspenseReceipt) -> str | None:
 
 @suspense.command()
 @_id
-@click.option("--business", "business_id", metavar="ID", required=True, help="Whose money it is.")
+@click.option("--business", "business_id", metavar="ID", required=True, help="Id of the business that receives it.")
 @click.option("--payment", metavar="REFERENCE", help="Its payment: pay code or merchant reference.")
 @click.option("--account", metavar="ID", help="Its virtual account.")
 @_note
@@ -144,8 +144,8 @@ def assign(
     *, receipt_id: int, business_id: str, payment: str | None, account: str | None, note: str, by: str | None,
     as_json: bool,
 ) -> None:  # fmt: skip
-    """Assign it to a payment or a virtual account. It is checked and booked as if it had come there at once; what the
-    rules would send back is refused.
+    """Assign money in suspense to a payment or a virtual account. It is checked and booked as if it had arrived there.
+    Refused when the rules would return it.
     """
     if (payment is None) == (account is None):
         fail("Give one of --payment and --account.")
@@ -160,7 +160,7 @@ def assign(
 @as_json_option
 @reports_errors
 def return_(receipt_id: int, note: str, by: str | None, as_json: bool) -> None:
-    """Return it to its payer, by the rail that it came by. The note is the reason that the payer is given."""
+    """Return money in suspense to its payer, by the rail that it came by. The payer is given the note as the reason."""
     _decided("suspense.return", receipt_id, note=note, by=by, as_json=as_json)
 
 
@@ -171,7 +171,9 @@ def return_(receipt_id: int, note: str, by: str | None, as_json: bool) -> None:
 @as_json_option
 @reports_errors
 def close(receipt_id: int, note: str, by: str | None, as_json: bool) -> None:
-    """Close it: you have settled it outside, such as by hand at the bank. It leaves the books, and moves no money."""
+    """Close money in suspense that you have settled outside, such as by hand at the bank. It leaves the books, and no
+    money moves.
+    """
     _decided("suspense.close", receipt_id, note=note, by=by, as_json=as_json)
 
 

@@ -28,10 +28,16 @@ Record = dict[str, Any]
 @click.argument("event", required=False)
 @click.option("--list", "lists", is_flag=True, help="List the events and their meaning.")
 @click.option("--endpoint", "endpoint_id", metavar="ID", help="Show this endpoint only; by default all that get it.")
-@click.option("--set", "changes", multiple=True, metavar="FIELD=VALUE", help="Of the first request; amount=900.")
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="FIELD=VALUE",
+    help="Set a field of the first request, such as amount=900.",
+)
 @click.option("--times", type=click.IntRange(1, TIMES_MAX), default=1, help="How often; 1 by default.")
 @api_options
-@click.option("--public-key", envvar="TIDEGATE_PUBLIC_KEY", help="The business's; by default the seeded business's.")
+@click.option("--public-key", envvar="TIDEGATE_PUBLIC_KEY", help="A public key; by default the seeded business's.")
 @reports_errors
 def trigger(event: str | None, lists: bool, endpoint_id: str | None, changes: tuple[str, ...], times: int,
             **api: str | None) -> None:  # fmt: skip

@@ -207,7 +207,7 @@ def _widening(changes: dict[str, Any]) -> tuple[EndpointChanges, dict[str, Any]]
 def rotate(endpoint_id: str, business_id: str | None, as_json: bool) -> None:
     """Create a new secret. The old one also signs for 24 hours. In live mode the merchant does it in its dashboard."""
     if settings_module.from_environment().mode is Mode.LIVE:
-        fail("In live mode the secret is the merchant's alone: it rotates it in its dashboard or by the API.")
+        fail("In live mode only the merchant rotates its secret, in its dashboard or by the API.")
 
     async def run(here: WebhookCommand) -> WithSecret:
         async with here.webhook_deps.db.transaction() as tx:

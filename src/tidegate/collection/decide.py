@@ -60,7 +60,7 @@ REASON_OF_NAME = {
 
 
 def on_arrival(
-    place: AccountSnapshot,
+    snapshot: AccountSnapshot,
     transfer: MoneyArrived,
     *,
     rail: str,
@@ -68,7 +68,7 @@ def on_arrival(
     ref: NotificationRef | None,
     now: datetime,
 ) -> CollectionChange:
-    account = place.account
+    account = snapshot.account
     name_check = check_name(
         payee_name=transfer.payee_name,
         holder=account.holder,
@@ -93,7 +93,7 @@ def on_arrival(
         created_at=now,
         updated_at=now,
     )
-    verdict = judge(place, transfer.amount, name_check, terms=terms, now=now)
+    verdict = judge(snapshot, transfer.amount, name_check, terms=terms, now=now)
     if not transfer.is_payee_reported and verdict == ReturnInflow(InflowReason.NAME_MISSING):
         # A bank that reports no name for any payer must not make every inflow go back.
         verdict = HoldInflow(InflowReason.NAME_MISSING)
@@ -107,23 +107,23 @@ def on_arrival(
 
 
 def judge(
-    place: AccountSnapshot, amount: Money, name_check: NameCheck, *, terms: InflowTerms, now: datetime
+    snapshot: AccountSnapshot, amount: Money, name_check: NameCheck, *, terms: InflowTerms, now: datetime
 ) -> InflowDecision:
     """What cannot be credited is returned; what needs a review is held."""
-    if place.is_taken_back:
+    if snapshot.is_taken_back:
         return HoldInflow(InflowReason.TAKEN_BACK)
-    block_reason = place.account.block_reason(now)
+    block_reason = snapshot.account.block_reason(now)
     if block_reason is not None:
         return ReturnInflow(REASON_OF_BLOCK[block_reason])
     if name_check.verdict is not NameVerdict.EXACT:
         reason = REASON_OF_NAME[name_check.verdict]
-        may_hold = place.business.inflow_name_policy is NamePolicy.HOLD and reason is not InflowReason.NAME_DIFFERS
+        may_hold = snapshot.business.inflow_name_policy is NamePolicy.HOLD and reason is not InflowReason.NAME_DIFFERS
         return HoldInflow(reason) if may_hold else ReturnInflow(reason)
     if _is_large(amount, terms):
         return HoldInflow(InflowReason.AMOUNT_IS_LARGE)
-    if not place.business.is_active:
+    if not snapshot.business.is_active:
         return HoldInflow(InflowReason.BUSINESS_SUSPENDED)
-    return price(place, amount, terms=terms, now=now)
+    return price(snapshot, amount, terms=terms, now=now)
 
 
 def _is_large(amount: Money, terms: InflowTerms) -> bool:
@@ -131,14 +131,14 @@ def _is_large(amount: Money, terms: InflowTerms) -> bool:
     return review_from > 0 and amount.minor >= review_from * amount.currency.minor_per_major
 
 
-def price(place: AccountSnapshot, amount: Money, *, terms: InflowTerms, now: datetime) -> HoldInflow | CreditInflow:
+def price(snapshot: AccountSnapshot, amount: Money, *, terms: InflowTerms, now: datetime) -> HoldInflow | CreditInflow:
     """The credit. Held when a rate is needed and none is fresh."""
-    rule = place.business.fee_rule_for(amount.currency, InflowMethod.VIRTUAL_ACCOUNT)
+    rule = snapshot.business.fee_rule_for(amount.currency, InflowMethod.VIRTUAL_ACCOUNT)
     fee = fee_on(amount, rule)
-    if place.account.settlement_currency is amount.currency:
+    if snapshot.account.settlement_currency is amount.currency:
         credited = Credited(gross=amount, fee=fee_within(amount, fee), fee_rule_id=rule.id)
         return CreditInflow(credited, None)
-    rate = place.rate
+    rate = snapshot.rate
     if rate is None:
         return HoldInflow(InflowReason.RATE_MISSING)
     if now - rate.quoted_at > terms.rate_lasts:
@@ -160,15 +160,15 @@ def price(place: AccountSnapshot, amount: Money, *, terms: InflowTerms, now: dat
 
 
 def on_review_passed(
-    place: AccountSnapshot, held: Collection, *, note: str | None, terms: InflowTerms, now: datetime
+    snapshot: AccountSnapshot, held: Collection, *, note: str | None, terms: InflowTerms, now: datetime
 ) -> CollectionChange | InflowReason:
     """An operator has accepted it. The reason when it still cannot be credited."""
-    block_reason = place.account.block_reason(now)
+    block_reason = snapshot.account.block_reason(now)
     if block_reason is not None:
         return REASON_OF_BLOCK[block_reason]
-    if not place.business.is_active:
+    if not snapshot.business.is_active:
         return InflowReason.BUSINESS_SUSPENDED
-    verdict = price(place, held.amount, terms=terms, now=now)
+    verdict = price(snapshot, held.amount, terms=terms, now=now)
     if isinstance(verdict, HoldInflow):
         return verdict.reason
     return _change(msgspec.structs.replace(held, note=note), verdict, is_held=True, now=now)

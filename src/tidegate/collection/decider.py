@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tidegate.collection.review_store import HoldDecision
 
-BY_RULE = "nobody: by the rules, at once"
+BY_RULE = "no one; the rules decided at once"
 _LEFT = "a former member of the staff"
 
 
@@ -15,7 +15,7 @@ def decider_words(decision: HoldDecision | None, names: Mapping[str, str]) -> st
     if decision is None:
         return BY_RULE
     if decision.action == "collection.hold_ended":
-        return "nobody in time"
+        return "no one; the time ran out"
     if decision.proposed_by:
         return f"{_name(decision.proposed_by, names)}, approved by {_name(decision.actor, names)}"
     return _name(decision.actor, names)

@@ -14,7 +14,7 @@ from tidegate.ledger.model import Conversion
 _EXACT = Context(prec=60)
 _WHOLE = Decimal(1)
 RATE_DIGITS_MAX = 12
-# A rate that is further off than this from its pair's last one is confirmed by whoever sets it.
+# A rate that is further off than this from its pair's last one must be confirmed when set.
 _OFF_MAX = Decimal("0.1")
 
 

@@ -20,6 +20,8 @@ from tidegate.infra.timestamp import to_iso
 RATE_MIN, RATE_MAX = Decimal("0.000001"), Decimal("1000000")
 SPREAD_MAX = Decimal(100)
 SOURCE_LENGTH_MAX = 40
+_RATE_LIMITS = f"must be from {RATE_MIN} to {RATE_MAX}, with at most {RATE_DIGITS_MAX} digits"
+_SPREAD_LIMITS = f"must be from 0 to less than {SPREAD_MAX}, with at most 2 decimals"
 
 
 class RateNumber(Decimal):
@@ -27,7 +29,7 @@ class RateNumber(Decimal):
 
     @classmethod
     def parse(cls, value: Any) -> Self:
-        rate = _number(value, like="1652.5")
+        rate = _number(value, like="1652.5", limits=_RATE_LIMITS)
         if rate <= 0:
             raise ValueError("must be more than 0")
         if not RATE_MIN <= rate <= RATE_MAX:
@@ -46,7 +48,7 @@ class SpreadPercent(Decimal):
 
     @classmethod
     def parse(cls, value: Any) -> Self:
-        percent = _number(value, like="0.5")
+        percent = _number(value, like="0.5", limits=_SPREAD_LIMITS)
         if not 0 <= percent < SPREAD_MAX:
             raise ValueError(f"must be from 0 to less than {SPREAD_MAX}")
         if percent * 100 % 1:
@@ -58,13 +60,13 @@ class SpreadPercent(Decimal):
         return {"type": "number", "minimum": 0, "exclusiveMaximum": int(SPREAD_MAX)}
 
 
-def _number(value: Any, *, like: str) -> Decimal:
+def _number(value: Any, *, like: str, limits: str) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         raise ValueError(f"must be a number with a decimal point, such as {like}")
     number = Decimal(value)
     # Beyond these limits, arithmetic would be slow or lose digits.
     if not number.is_finite() or abs(number.adjusted()) > 20 or len(number.as_tuple().digits) > 25:
-        raise ValueError("is out of range")
+        raise ValueError(limits)
     return number
 
 
@@ -76,7 +78,7 @@ class Source(str):
     @classmethod
     def parse(cls, value: Any) -> Self:
         if not isinstance(value, str) or not value.strip() or not value.isprintable():
-            raise ValueError("must be a short text")
+            raise ValueError(f"must be 1 to {SOURCE_LENGTH_MAX} visible characters")
         if len(value) > SOURCE_LENGTH_MAX:
             raise ValueError(f"must have at most {SOURCE_LENGTH_MAX} characters")
         return cls(value.strip())

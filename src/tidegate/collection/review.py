@@ -45,8 +45,8 @@ async def credit(
 
 async def _credited(tx: Tx, deps: PaymentDeps, reference: str, *, note: str | None, now: datetime) -> CollectionChange:
     held = await _held(tx, reference)
-    place = await _place_of(tx, held)
-    change = decide.on_review_passed(place, held, note=note, terms=deps.inflow_terms, now=now)
+    snapshot = await _snapshot_of(tx, held)
+    change = decide.on_review_passed(snapshot, held, note=note, terms=deps.inflow_terms, now=now)
     if not isinstance(change, CollectionChange):
         raise Conflict(f"it cannot be credited: {change.sentence}; {_way_out(change)}")
     return change
@@ -106,8 +106,8 @@ async def _return_overdue(deps: PaymentDeps, lease: Lease, now: datetime) -> boo
 
 async def preview(tx: Tx, deps: PaymentDeps, held: Collection, *, now: datetime) -> CollectionChange | InflowReason:
     """What crediting it now would book. The reason when it cannot be credited."""
-    place = await _place_of(tx, held)
-    return decide.on_review_passed(place, held, note=None, terms=deps.inflow_terms, now=now)
+    snapshot = await _snapshot_of(tx, held)
+    return decide.on_review_passed(snapshot, held, note=None, terms=deps.inflow_terms, now=now)
 
 
 async def get_unscoped(deps: PaymentDeps, reference: str) -> Collection:
@@ -130,13 +130,13 @@ async def _held(tx: Tx, reference: str) -> Collection:
     return found
 
 
-async def _place_of(tx: Tx, held: Collection) -> AccountSnapshot:
+async def _snapshot_of(tx: Tx, held: Collection) -> AccountSnapshot:
     account = await account_store.find(tx, held.business_id, held.account_id)
     assert account is not None  # By the foreign key.
     assert account.details is not None  # Only an account with details receives money.
-    place = await store.find_account_snapshot(tx, held.rail, account.details.account_number, held.transaction_id)
-    assert place is not None
-    return place
+    snapshot = await store.find_account_snapshot(tx, held.rail, account.details.account_number, held.transaction_id)
+    assert snapshot is not None
+    return snapshot
 
 
 async def _write(tx: Tx, change: CollectionChange, by: Actor, action: str) -> None:

@@ -24,10 +24,10 @@ log = structlog.get_logger("inflow")
 
 
 async def record_arrival(
-    deps: PaymentDeps, place: AccountSnapshot, transfer: MoneyArrived, *, ref: NotificationRef, now: datetime
+    deps: PaymentDeps, snapshot: AccountSnapshot, transfer: MoneyArrived, *, ref: NotificationRef, now: datetime
 ) -> Collection:
     """A transfer to a virtual account, in the account's currency. Raises DuplicateNotification, AlreadyReceived."""
-    found: AccountSnapshot | None = place
+    found: AccountSnapshot | None = snapshot
     for _ in range(TRIES):
         if found is None:
             break

@@ -45,7 +45,7 @@ async def find_account_snapshots(tx: Tx, destinations: Sequence[Destination]) ->
         """,
         *map(list, zip(*destinations, strict=True)),
     )  # fmt: skip
-    found = {row["position"]: _place(row) for row in rows}
+    found = {row["position"]: _snapshot(row) for row in rows}
     return [found.get(position) for position in range(1, len(destinations) + 1)]
 
 
@@ -54,7 +54,7 @@ async def find_account_snapshot(
 ) -> AccountSnapshot | None:
     """The bank names only the account number. Everything that a decision needs, in one query."""
     row = await tx.fetchrow("SELECT * FROM find_inflow_account($1, $2, $3)", rail, account_number, transaction_id)
-    return _place(row) if row else None
+    return _snapshot(row) if row else None
 
 
 class NewInflow(NamedTuple):
@@ -223,7 +223,7 @@ def _json(given: dict[str, Any]) -> str:
     return msgspec.json.encode(given).decode()
 
 
-def _place(row: Row) -> AccountSnapshot:
+def _snapshot(row: Row) -> AccountSnapshot:
     rate = row["rate"]
     return AccountSnapshot(
         account=account_of(row["account"]),

@@ -16,6 +16,7 @@ from tidegate.approval import store as approval_store
 from tidegate.console.proposing import decided_by, propose, show_proposals
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, IllegalTransition, Invalid, NotFound, Problem, Refusal
+from tidegate.dashboard.form import NO_ACTION
 from tidegate.dashboard.paging import number_in
 from tidegate.infra.page.response import Html
 from tidegate.merchant import commands as merchants
@@ -48,7 +49,7 @@ PROPOSALS = {"approve": "account.approve", "reinstate": "account.reinstate"}
 def _stop_in(visitor: ConsoleVisitor) -> str:
     what = visitor.form.get("what", "")
     if what not in _STOPS:
-        raise NotFound(f"`what` is one of {', '.join(_STOPS)}")
+        raise NotFound(NO_ACTION)
     return what
 
 
@@ -102,7 +103,7 @@ class AccountPages:
         account = await commands.get_unscoped(self.shell.db, visitor.request.path["account"])
         command = PROPOSALS.get(visitor.form.get("what", ""))
         if command is None:
-            raise NotFound(f"`what` is one of {', '.join(PROPOSALS)}")
+            raise NotFound(NO_ACTION)
         try:
             model.refuse_unless_allowed(account, AccountAction(visitor.form["what"]))
             arguments = self._approval_in(visitor, account) if command == "account.approve" else staff_approvals.NOTHING

@@ -82,7 +82,7 @@ class ApprovalPages:
         """Only one's own."""
         request = await self._request(visitor)
         if request.asked_by != visitor.staff.member.id:
-            raise AccessDenied("only the person who proposed this takes it back; an approver declines it")
+            raise AccessDenied("only the person who proposed this can take it back; an approver can decline it")
         return await self._end(visitor, request)
 
     async def _end(self, visitor: ConsoleVisitor, request: ApprovalRequest) -> Html:

@@ -49,7 +49,7 @@ class EndpointPages:
             return await self.merchants.page(visitor, business_id, wrong)
 
     async def pace(self, visitor: ConsoleVisitor) -> Html:
-        """How fast events are sent gives nobody a right, so one person does it."""
+        """How fast events are sent gives no right, so one person does it."""
         business_id, rate = visitor.request.path["business"], number_in(visitor.form.get("rate", ""))
         try:
             if rate is None or not 1 <= rate <= RATE_PER_SECOND_MAX:

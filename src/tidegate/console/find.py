@@ -1,4 +1,4 @@
-"""The search of the console: merchants, payments, inflows, accounts and money in suspense, by what one is told."""
+"""The search of the console: merchants, payments, inflows, accounts and money in suspense, by what is known of them."""
 
 from __future__ import annotations
 

@@ -293,7 +293,7 @@ async def find_by_sender_account(tx: Tx, number: str) -> list[SearchResult]:
 
 
 async def find_by_sender(tx: Tx, name: str) -> list[SearchResult]:
-    """Inflows, and payments by transfer, by how the name of whoever sent the money begins."""
+    """Inflows, and payments by transfer, by the beginning of the sender's name."""
     inflows = await tx.fetch(
         """
         SELECT *, 'its sender' AS found_by

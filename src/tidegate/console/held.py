@@ -19,6 +19,7 @@ from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Refusal
 from tidegate.core.money import Money
 from tidegate.dashboard import refund_store
+from tidegate.dashboard.form import NO_ACTION
 from tidegate.dashboard.inflow_pages import INFLOW_WORDS, VERDICT_WORDS, given_back
 from tidegate.dashboard.paging import place_in, place_of
 from tidegate.dashboard.refund_store import ListedRefund
@@ -132,7 +133,7 @@ class HeldPages:
         held = await self._inflow(visitor)
         command = COMMANDS.get(visitor.form.get("what", ""))
         if command is None:
-            raise NotFound(f"`what` is one of {', '.join(COMMANDS)}")
+            raise NotFound(NO_ACTION)
         try:
             # Of a credit, the number that was shown is bound to the rate and the price too.
             version = version_in(visitor, "credit_version") if command == CREDIT else None

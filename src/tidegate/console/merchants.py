@@ -17,6 +17,7 @@ from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, 
 from tidegate.core.fee import DEFAULT_FEE_RULES, FeeOnRefund, basis_points_in, fee_on
 from tidegate.core.method import METHOD_WORDS, priced_in
 from tidegate.core.money import Currency, Money
+from tidegate.dashboard.form import NO_ACTION
 from tidegate.dashboard.format import amount, percent
 from tidegate.dashboard.paging import number_in
 from tidegate.infra.db import Tx
@@ -166,7 +167,7 @@ class MerchantPages:
                     )
         except (Invalid, ChangedElsewhere, Conflict) as wrong:
             return await self.page(visitor, business_id, wrong)
-        raise NotFound("`what` is reinstate or price")
+        raise NotFound(NO_ACTION)
 
     async def _change(self, visitor: ConsoleVisitor, business_id: str, wanted: SettingArguments) -> Html:
         return await propose(self.shell, visitor, "merchant.settings", business_id, business_id, arguments=wanted)

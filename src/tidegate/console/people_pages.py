@@ -76,7 +76,7 @@ class SandboxStaffPages:
         async with self.shell.db.transaction() as tx:
             found = await store.find(tx, visitor.form.get("person", ""))
             if found is None or not found.member.is_of_sandbox or not visitor.session.member.is_of_sandbox:
-                raise NotFound("there is no such person of the sandbox")
+                raise NotFound("there is no such person of the sandbox; open the page again and choose one of the list")
             signed_in = await self.shell.sign_in.open(
                 tx, found.member, self.sign_in_pages.sign_in_request(visitor.request), is_complete=True
             )

@@ -54,7 +54,7 @@ def version_in(visitor: ConsoleVisitor, field: str) -> int:
     """The hidden field has it; a form without it is not ours."""
     text = visitor.form.get(field, "")
     if not _VERSION.fullmatch(text):
-        raise Malformed("this form is not whole; open its page again and fill it in there")
+        raise Malformed("this form is incomplete; open its page again and fill it in there")
     return int(text)
 
 

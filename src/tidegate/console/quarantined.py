@@ -58,11 +58,11 @@ async def case_of(tx: Tx, notice: QuarantinedNotice, *, rails: Sequence[str]) ->
 
 def keys_of(notice: QuarantinedNotice, versions: Sequence[FieldVersions]) -> list[str]:
     """The names by which its money may be known: those of the first version before those of the second."""
-    ours, told = _OURS.fullmatch(notice.id), _IN_NOTE.search(notice.note or "")
+    ours, noted = _OURS.fullmatch(notice.id), _IN_NOTE.search(notice.note or "")
     named = [one for one in versions if one.name.rpartition(".")[2].lower() in _KEYS]
     found = [
         *([ours[1]] if ours else []),
-        *([told[1]] if told else []),
+        *([noted[1]] if noted else []),
         *(one.first for one in named),
         *(one.then for one in named),
     ]

@@ -32,7 +32,7 @@ SLACK = "1d"
 EXPLAINED_AT_ONCE = 40
 NOTES_SHOWN = 20
 COLUMN_CHARS_MAX = 100
-# Of a rail's own list, while somebody waits; the command line takes any.
+# Of a rail's own list, while a page waits for it; the command line takes any.
 LISTED_DAYS_MAX, LIST_WITHIN_S = timedelta(days=31), 60
 
 

@@ -8,6 +8,7 @@ from tidegate.approval import store as approval_store
 from tidegate.console.proposing import decided_by, propose, show_proposals
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Problem, Refusal
+from tidegate.dashboard.form import NO_ACTION
 from tidegate.dashboard.paging import number_in
 from tidegate.infra.db import Tx
 from tidegate.infra.page.response import Html
@@ -97,7 +98,7 @@ class SuspensePages:
             return await propose(self.shell, visitor, "suspense.assign", receipt.business_id, subject, arguments=to)
         if what in ("return", "close"):
             return await propose(self.shell, visitor, f"suspense.{what}", receipt.business_id, subject)
-        raise NotFound("`what` is assign, return or close")
+        raise NotFound(NO_ACTION)
 
     async def _refuse_unknown(self, business_id: str) -> None:
         try:
@@ -135,5 +136,5 @@ def assigned_in(visitor: ConsoleVisitor) -> AssignArguments:
     if not business_id or bool(payment) == bool(account_id):
         raise Invalid(Problem("business", "Name the merchant, and either its payment or its account."))
     if max(map(len, (business_id, payment, account_id))) > FIELD_CHARS_MAX:
-        raise Invalid(Problem("business", f"Each is at most {FIELD_CHARS_MAX} characters."))
+        raise Invalid(Problem("business", f"Enter at most {FIELD_CHARS_MAX} characters in each field."))
     return AssignArguments(business_id=business_id, payment=payment or None, account_id=account_id or None)

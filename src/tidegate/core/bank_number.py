@@ -1,4 +1,4 @@
-"""Bank identifiers: IBAN, BIC and routing number, made and checked."""
+"""Bank identifiers: IBAN and routing number made, IBAN and BIC checked."""
 
 from __future__ import annotations
 
@@ -61,10 +61,3 @@ def routing_number_of(first_eight: str) -> str:
         raise ValueError(f"no routing number begins with {first_eight!r}")
     total = sum(weight * int(digit) for weight, digit in zip(_ROUTING_WEIGHTS, first_eight, strict=True))
     return f"{first_eight}{-total % 10}"
-
-
-def is_routing_number(text: str) -> bool:
-    try:
-        return text == routing_number_of(text[:8])
-    except ValueError:
-        return False

@@ -45,21 +45,5 @@ class ShiftedClock:
         self._ahead[business_id] = max(ahead, self.ahead_of(business_id))
 
 
-class SettableClock:
-    """Changes only when it is set."""
-
-    def __init__(self, start: datetime) -> None:
-        self._now = start
-
-    def now(self) -> datetime:
-        return self._now
-
-    def now_of(self, business_id: str) -> datetime:
-        return self._now
-
-    def advance(self, by: timedelta) -> None:
-        self._now += by
-
-
 # For durations and limits, the same for all processes of a machine; not a time of day.
 monotonic_s = time.monotonic

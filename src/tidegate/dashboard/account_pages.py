@@ -121,7 +121,7 @@ class AccountRequestPages:
             if body is None:
                 raise Invalid(Problem("file", "Choose a PDF, PNG or JPEG file."))
             if account.status is not AccountStatus.PENDING:
-                raise Conflict("documents are added until the account is decided on")
+                raise Conflict("documents can be added only while the account is pending")
 
             async def act(tx: Tx) -> str:
                 await document.add(

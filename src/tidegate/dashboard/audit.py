@@ -95,8 +95,8 @@ def _own(visitor: DashboardVisitor) -> str | None:
 def filter_in(visitor: DashboardVisitor) -> AuditFilter:
     query = visitor.request.query
     who, what = query.get("who", ""), query.get("what", "")
-    is_nobody = who and who not in OTHERS and not _PERSON.fullmatch(who)
-    wrong = [Problem("who", CHOOSE)] if is_nobody else []
+    is_unknown_actor = who and who not in OTHERS and not _PERSON.fullmatch(who)
+    wrong = [Problem("who", CHOOSE)] if is_unknown_actor else []
     days = checked_period(query, visitor.times, NAMES, {"what": GROUPS}, wrong)
     actions = tuple(name for name in ACTIONS if name.startswith(GROUPS[what][1])) if what else ()
     return AuditFilter(actor=_own(visitor) or who or None, actions=actions, start=days.start, end=days.end)

@@ -31,7 +31,7 @@ from tidegate.merchant.model import Brand, Support
 
 NAME_CHARS_MAX = 100
 # Widths as in the frame's class.
-VIEWS = {"phone": "Phone", "desk": "Desk", "phone-dark": "Phone, dark", "desk-dark": "Desk, dark"}
+VIEWS = {"phone": "Phone", "desktop": "Desktop", "phone-dark": "Phone, dark", "desktop-dark": "Desktop, dark"}
 STATES = {
     PreviewState.CHOOSE: "To pay",
     PreviewState.PAID: "Paid",

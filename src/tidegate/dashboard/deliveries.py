@@ -85,7 +85,7 @@ class DeliveryPages:
 
 
 async def facts_of(tx: Tx, business_id: str, delivery: Delivery, shown_try: str, now: datetime) -> dict[str, Any]:
-    """What the page of a delivery shows, whoever looks at it."""
+    """What the page of a delivery shows, in the dashboard and in the console."""
     fared = await health_store.list_of_day(tx, business_id, now=now)
     word, tint = STATUS_WORDS[delivery.status]
     return {

@@ -96,7 +96,7 @@ class DeveloperPages:
         if key is None:
             raise NotFound("there is nothing at this address")
         if not _may_change(key, visitor):
-            raise AccessDenied("a key that refunds is changed by an owner or admin")
+            raise AccessDenied("only an owner or admin can change a key that refunds")
         return key
 
     async def check_key(self, visitor: DashboardVisitor) -> Html | None:
@@ -179,7 +179,7 @@ def key_terms_in(visitor: DashboardVisitor) -> KeyTerms:
     """Raises Invalid; AccessDenied where such a key is for others to make."""
     form = visitor.form
     if KeyScope.REFUND in scopes_in(form) and not visitor.may(Permission.FULL_KEYS):
-        raise AccessDenied("a key that refunds is made by an owner or admin")
+        raise AccessDenied("only an owner or admin can make a key that refunds")
     return terms_of(key_request_in(form, now=visitor.now), now=visitor.now)
 
 

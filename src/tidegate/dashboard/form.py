@@ -19,6 +19,7 @@ from tidegate.member.model import MemberSession
 from tidegate.member.passkey import Passkeys
 from tidegate.member.sign_in import SignIn
 
+NO_ACTION = "there is no such action; open the page again and choose one of its buttons"
 ONCE_CHARS_MAX = 64
 FIRST_LOOKED_FOR_EVERY_S = 0.1
 FIRST_LOOKED_FOR_MAX = 80

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tidegate.checkout.language.catalog import LANGUAGES
 from tidegate.core.errors import Conflict, Invalid, NotFound, Refusal
 from tidegate.core.method import MethodNames
+from tidegate.dashboard.form import NO_ACTION
 from tidegate.dashboard.list_filter import faults_in
 from tidegate.dashboard.payment_page import METHOD_WORDS
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
@@ -79,7 +80,7 @@ class LinkDashboard:
             return await self.shell.once(visitor, act)
         change = {"end": commands.end, "reopen": commands.reopen}.get(what)
         if change is None:
-            raise NotFound("there is no such action")
+            raise NotFound(NO_ACTION)
         try:
             await change(self.shell.db, business.id, link_id, by=visitor.by, now=visitor.now)
         except Conflict as wrong:

@@ -99,8 +99,8 @@ def checked_period(
     problems += more
     first, last = _days(query, problems)
     # Of a filter that was not read, its value says no more.
-    told = {fault.field for fault in faults}
-    if problems := [*faults, *(problem for problem in problems if problem.field not in told)]:
+    named = {fault.field for fault in faults}
+    if problems := [*faults, *(problem for problem in problems if problem.field not in named)]:
         raise Invalid(*problems)
     return DayPeriod(
         times.start_of(first) if first else None, times.start_of(last + timedelta(days=1)) if last else None

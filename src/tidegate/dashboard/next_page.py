@@ -1,4 +1,4 @@
-"""The page that somebody asked for, kept as `next` in the address of the sign-in pages until it may be shown. Pure."""
+"""The page that was asked for, kept as `next` in the address of the sign-in pages until it may be shown. Pure."""
 
 from __future__ import annotations
 

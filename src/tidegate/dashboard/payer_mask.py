@@ -8,11 +8,11 @@ from typing import Any
 from tidegate.dashboard.shell import DashboardVisitor
 from tidegate.member.permission import Permission
 
-# Of events: whose values, and all below them, say who the payer is, or what somebody wrote who may say so.
+# Of events: fields whose values, and all below them, identify the payer, or are free text that may do so.
 _OF_PAYERS = {
     "customer", "customerName", "senderAddress", "senderBank", "payerAccountName", "payerAccountNumber",
     "payerBankName", "payerBankCode", "description", "note", "reason", "metadata",
-    # Of whoever holds an account.
+    # Of the holder of an account.
     "KYCInformation", "verifiedKYCData", "meansOfId", "utilityBill", "bankStatement", "attachments", "monthlyVolume",
     "paymentFlowDescription", "entityName",
 }  # fmt: skip

@@ -95,7 +95,7 @@ def difference_of(payment: Payment) -> str:
 
 
 def difference_tint(difference: str) -> str:
-    """What was refunded needs nobody's attention."""
+    """What was refunded needs no attention."""
     return "" if difference == EXCESS_REFUNDED else "warn"
 
 

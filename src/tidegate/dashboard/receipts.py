@@ -26,7 +26,7 @@ class ReceiptPages:
         payment = await self.payments.get(visitor)
         try:
             if payment.status is not PaymentStatus.SUCCESS or not self.payments.sends_mail:
-                raise Conflict("a receipt is sent of a payment that was paid, where mail is set up")
+                raise Conflict("receipts are sent only for paid payments, and only if mail is configured")
             snapshot = await pay.view(self.shell.db, visitor.business.id, payment.pay_code)
             async with self.shell.db.connection() as tx:
                 language = await receipt_store.find_language(tx, payment) or DEFAULT_LANGUAGE

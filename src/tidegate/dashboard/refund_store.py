@@ -67,7 +67,7 @@ async def find(tx: Tx, business_id: str, reference: str) -> ListedRefund | None:
 
 
 # Of the five ways to the ids one is taken; the others end before they read anything. Who began and who approved a
-# refund is read where nobody can change it: in the audit trail.
+# refund is read in the audit trail, which cannot be changed.
 _PAGE = """
     SELECT refund, payment, collection, started.actor, started.proposed_by, approved.actor IS NOT NULL AS is_approved,
            coalesce(actor_key.name, '…' || actor_key.last_four) AS key_name,

@@ -50,7 +50,7 @@ class RefundRow(NamedTuple):
     tint: str
     # Who asked for it.
     by: str
-    # Who approved it, or that nobody had to.
+    # Who approved it, or that it needed no approval.
     approval: str
 
 

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from tidegate.core.errors import AccessDenied, Conflict, Invalid, NotFound, RateLimited, Refusal
 from tidegate.dashboard.browser_words import browser_words
-from tidegate.dashboard.form import scope_of, show_factor
+from tidegate.dashboard.form import NO_ACTION, scope_of, show_factor
 from tidegate.dashboard.format import Times
 from tidegate.dashboard.paging import number_in
 from tidegate.dashboard.sign_in_pages import SignedHandler, SignInPages
@@ -74,7 +74,7 @@ class SecurityPages:
         }
         what = request.form.get("what", "")
         if what not in actions:
-            raise NotFound("there is no such action")
+            raise NotFound(NO_ACTION)
         if what in ("passkey", "codes") and not self.is_fresh(session):
             return self._to_confirm("/security")
         try:
@@ -116,7 +116,7 @@ class SecurityPages:
     async def _remove_passkey(self, request: PageRequest, session: MemberSession) -> str:
         number = number_in(request.form.get("id", ""))
         if number is None:
-            raise NotFound("there is no such passkey")
+            raise NotFound("there is no such passkey; open the page again and choose one of the list")
         await self.passkeys.remove(session, number)
         return "The passkey is removed. Remove it from your device too."
 
@@ -199,7 +199,7 @@ class SecurityPages:
 
         async def handle(request: PageRequest, session: MemberSession) -> Html:
             if session.is_view:
-                raise AccessDenied("you look at a business for the operator; how you sign in is changed in the console")
+                raise AccessDenied("you view a business for the operator; change your sign-in in the console")
             return await handler(request, session)
 
         return self.sign_in_pages.signed(handle)

@@ -216,7 +216,7 @@ class SandboxPages:
     async def advance(self, visitor: DashboardVisitor) -> Html:
         length = ADVANCES.get(visitor.form.get("by", ""))
         if length is None:
-            raise NotFound("there is no such step of the clock")
+            raise NotFound("the clock has no such step; open the page again and choose one of its buttons")
         async with self.shell.db.connection() as tx:
             ahead = await sandbox_store.advance(tx, visitor.business.id, length, ahead_max=AHEAD_MAX)
         if ahead is not None:
@@ -235,7 +235,7 @@ class SandboxPages:
             team = await team_store.list_team(tx, visitor.business.id)
             found = next((one for one in team if one.member.id == visitor.form.get("person")), None)
             if found is None or not found.member.is_of_sandbox or not visitor.session.member.is_of_sandbox:
-                raise NotFound("there is no such person of the sandbox")
+                raise NotFound("there is no such person of the sandbox; open the page again and choose one of the list")
             signed_in = await self.shell.sign_in.open(
                 tx, found.member, self.sign_in_pages.sign_in_request(visitor.request), is_complete=True
             )

@@ -80,7 +80,7 @@ class DashboardShell(SignedInShell[DashboardVisitor, Permission]):
             ahead=ahead_words(now, self.clock.now()),
         )  # fmt: skip
         if found.membership.is_viewed and request.method == "POST":
-            raise AccessDenied("you look at this business for the operator, and change nothing")
+            raise AccessDenied("you view this business for the operator, and cannot change anything")
         if not visitor.may(wanted):
             await self._refuse(visitor, wanted)
         return visitor

@@ -92,12 +92,12 @@ class PageRow(Generic[V, P]):
     name: str
     permission: P
     handler: Callable[[V], Awaitable[PageAnswer]]
-    # Of a form that may ask for a factor: the page that says what is wrong with it, so that nobody shows a factor for
-    # nothing; None where nothing is. It writes nothing, and tells nothing that the page with the form does not.
+    # Of a form that may ask for a factor: the page that says what is wrong with it, before the factor is asked for;
+    # None where nothing is. It writes nothing, and shows nothing that the page with the form does not.
     check: Callable[[V], Awaitable[Html | None]] | None = None
     # Of the same forms: what is confirmed by the factor, as a sentence without its full stop.
     confirms: str | Callable[[V], Awaitable[str]] = ""
-    # Of a form: the page that has it, where that is not the nearest one above. Whoever shows no factor goes there.
+    # Of a form: the page that has it, where that is not the nearest one above. Without the factor, back to it.
     page: str | None = None
     # Of a form with a file, and the page that has it, drawn again when the file is too large.
     upload: Upload | None = None

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from tidegate.core.errors import Conflict, Invalid, NotFound, Problem, Refusal
 from tidegate.dashboard.delivery_filter import NAMES, STATUS_WORDS, choices_of, filter_in
 from tidegate.dashboard.endpoint_health import health_words
+from tidegate.dashboard.form import NO_ACTION
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.address import WebUrl
 from tidegate.infra.db import Tx
@@ -85,7 +86,7 @@ class WebhookPages:
         return await self._refused_address(visitor, edited=visitor.request.path["endpoint"])
 
     async def _refused_address(self, visitor: DashboardVisitor, **facts: Any) -> Html | None:
-        """Its name is not looked up: what it leads to is told only after a factor."""
+        """Its name is not looked up: what it leads to is shown only after a factor."""
         # A form that was sent before leads to the page as it now is.
         if await self.shell.was_sent(visitor):
             return None
@@ -143,7 +144,7 @@ class WebhookPages:
         elif what == "change":
             return await self._edit(visitor, endpoint_id)
         else:
-            raise NotFound("there is no such action")
+            raise NotFound(NO_ACTION)
         return self.shell.to(visitor, "/webhooks")
 
     async def _edit(self, visitor: DashboardVisitor, endpoint_id: str) -> Html:

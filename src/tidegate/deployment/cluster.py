@@ -97,6 +97,9 @@ SENT_IN_TRANSACTIONS = frozenset(
     }
 )
 
+# Its filters may be NULL.
+WITH_OPTIONAL_ARGUMENTS = frozenset({"count_inflows"})
+
 
 async def distribute(tx: Tx) -> list[str]:
     """Brings what is not distributed yet to the nodes, in the transaction; says what it did. Nothing without Citus."""
@@ -113,6 +116,8 @@ async def distribute(tx: Tx) -> list[str]:
     await store.copy_sequences_and_types(tx)
     for function in functions:
         if function.name in SENT_TO_ITS_BUSINESS | SENT_IN_TRANSACTIONS:
+            if function.name not in WITH_OPTIONAL_ARGUMENTS:
+                await store.ignore_null(tx, function.signature)
             await store.send_to_its_business(tx, function.signature, always=function.name in SENT_IN_TRANSACTIONS)
         else:
             await store.copy_function(tx, function.signature)

@@ -188,6 +188,12 @@ async def copy_function(tx: Tx, signature: str) -> None:
     await tx.execute("SELECT create_distributed_function($1::text::regprocedure)", signature)
 
 
+async def ignore_null(tx: Tx, signature: str) -> None:
+    """A call with NULL does nothing, and returns NULL: Citus would look for the node of a business that is NULL, and end
+    its process."""
+    await tx.execute(await tx.fetchval("SELECT format('ALTER FUNCTION %s STRICT', $1::text::regprocedure)", signature))
+
+
 async def send_to_its_business(tx: Tx, signature: str, *, always: bool) -> None:
     """Calls are sent to the node that has the rows of the business; inside a transaction only with `always`."""
     await tx.execute(

@@ -49,13 +49,16 @@ async def check(db: Database, mode: Mode) -> Deployment:
 
 def _refuse_other_rights(session: store.Session) -> None:
     """Behind a pooler, these come from the login; elsewhere the service sets them itself."""
-    if session.role != APP_ROLE or session.statement_timeout == "0" or session.jit != "off":
+    is_as_needed = session.role == APP_ROLE and session.isolation == "read committed" and session.jit == "off"
+    if not is_as_needed or session.statement_timeout == "0":
         raise WrongDatabase(
-            f"the login of DATABASE_URL works as {session.role} with statement_timeout = {session.statement_timeout} "
-            f"and jit = {session.jit}. Behind a pooler these are set for the login: GRANT {APP_ROLE} TO login; "
+            f"the login of DATABASE_URL works as {session.role} with statement_timeout = {session.statement_timeout}, "
+            f"default_transaction_isolation = '{session.isolation}' and jit = {session.jit}. "
+            f"Behind a pooler these are set for the login: GRANT {APP_ROLE} TO login; "
             f"ALTER ROLE login SET role = '{APP_ROLE}'; "
             "ALTER ROLE login SET statement_timeout = '5s'; ALTER ROLE login SET lock_timeout = '2s'; "
-            "ALTER ROLE login SET idle_in_transaction_session_timeout = '10s'; ALTER ROLE login SET jit = off"
+            "ALTER ROLE login SET idle_in_transaction_session_timeout = '10s'; ALTER ROLE login SET jit = off; "
+            "ALTER ROLE login SET default_transaction_isolation = 'read committed'"
         )
 
 

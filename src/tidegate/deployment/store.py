@@ -17,6 +17,7 @@ class Deployment(NamedTuple):
 class Session(NamedTuple):
     role: str
     statement_timeout: str
+    isolation: str
     jit: str
 
 
@@ -25,11 +26,11 @@ async def get_session(tx: Tx) -> Session:
     row = await tx.fetchrow(
         """
         SELECT current_user AS role, current_setting('statement_timeout') AS statement_timeout,
-               current_setting('jit') AS jit
+               current_setting('default_transaction_isolation') AS isolation, current_setting('jit') AS jit
         """
     )
     assert row is not None
-    return Session(row["role"], row["statement_timeout"], row["jit"])
+    return Session(**row)
 
 
 async def claim(tx: Tx, mode: Mode) -> None:

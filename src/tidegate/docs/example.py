@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
@@ -33,10 +33,6 @@ _VARIABLES = {
 
 def credential(header: str) -> Credential:
     return Credential(_VARIABLES.get(header, f"TIDEGATE_{shell_name(header)}"), CREDENTIAL_WORDS.get(header, ""))
-
-
-def exports_of(headers: Iterable[str]) -> str:
-    return "\n".join(f"export {credential(name).variable}='…'" for name in headers)
 
 
 def pretty(value: Any) -> str:

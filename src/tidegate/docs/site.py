@@ -66,9 +66,6 @@ AREAS = (
     ("Changelog", CHANGELOG),
 )
 
-_FILTERS = {
-    "prose": prose, "coloured": coloured, "breakable": breakable, "anchor": anchor_of, "slug": api.slug_of, "zip": zip,
-}  # fmt: skip
 MakeContent = Callable[[LinkTo], PageContent]
 
 

@@ -35,6 +35,8 @@ NOTIFICATION_MISSED_AFTER = timedelta(hours=1)
 UNANSWERED_MAX = timedelta(days=1)
 FIRST = datetime(1970, 1, 1, tzinfo=UTC)
 FORGOTTEN_AFTER = timedelta(minutes=15)
+# So far clocks of machines may differ.
+BOOKED_AHEAD_MAX = timedelta(minutes=15)
 MAIL_FAILED_FOR = timedelta(days=7)
 ADD_THE_KEY = "add the key they were encrypted with to TIDEGATE_ENCRYPTION_KEY, after the current one"
 SEALED_ADVICE = {
@@ -150,6 +152,11 @@ async def _money(tx: Tx, now: datetime) -> AsyncIterator[Finding]:
         ("amounts", await money_store.list_wrongly_settled(tx), "received is settled plus fee plus tax, as booked"),
         ("receipts", await money_store.list_lost_money(tx), "every receipt was kept, is held, or was returned"),
         ("bookings", await money_store.list_unbooked_receipts(tx), "every receipt has its journal"),
+        (
+            "times",
+            await money_store.list_booked_ahead(tx, now + BOOKED_AHEAD_MAX),
+            "no wallet is booked into the future",
+        ),
         *await _inflows(tx),
         *await _refunds(tx),
     ):

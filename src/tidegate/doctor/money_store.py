@@ -125,6 +125,19 @@ async def list_unbooked_receipts(tx: Tx) -> list[str]:
     return [row["receipt"] for row in rows]
 
 
+async def list_booked_ahead(tx: Tx, after: datetime) -> list[str]:
+    """No wallet is booked into the future: all its later journals would be, and leave today's statement."""
+    rows = await tx.fetch(
+        """
+        SELECT business_id || '/' || currency AS wallet FROM wallet
+         WHERE booked_until > latest_time($1) AND booked_until > time_of(business_id, $1) LIMIT $2
+        """,
+        after,
+        FINDINGS_MAX,
+    )
+    return [row["wallet"] for row in rows]
+
+
 async def list_forgotten(tx: Tx, before: datetime) -> list[str]:
     """A payment ends soon after its session, unless its last attempt is still being polled."""
     rows = await tx.fetch(

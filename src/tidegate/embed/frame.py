@@ -47,7 +47,7 @@ class Frame:
         except (binascii.Error, UnicodeDecodeError):
             origin = ""
         if match is None or len(origin) > ORIGIN_CHARS_MAX or not _ORIGIN.fullmatch(origin):
-            raise NotFound("there is no such frame")
+            raise NotFound("there is no such frame; close the dialog and open the payment again")
         return cls(match[1], match[2], origin)
 
     @property

@@ -117,7 +117,10 @@ class EmbedPages:
         code = ids.business_code_of(request.path["payCode"]) if "payCode" in request.path else None
         business = await self.pages.commands.key_cache.business_by_code(code) if code else None
         if business is not None and not frame.is_allowed_by(business, self.mode):
-            raise AccessDenied(f"{frame.origin} is not among the origins that may show this business's checkout")
+            raise AccessDenied(
+                f"{frame.origin} is not among the origins that may show this business's checkout; ask the operator "
+                "to add it"
+            )
 
     def _pages_of(self, frame: Frame) -> FramedPages:
         pages = self.pages

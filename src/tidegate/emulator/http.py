@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 from aiohttp import web
 
@@ -23,6 +24,16 @@ ApiHandler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 def page(title: str, body: str) -> web.Response:
     return web.Response(text=_PAGE.format(title=title, body=body), content_type="text/html")
+
+
+def middleware_of(answer: Callable[[web.Request, ApiHandler], Awaitable[web.StreamResponse]]) -> Any:
+    """Of an API that answers each request itself, with what the request's handler answers."""
+
+    @web.middleware
+    async def guard(request: web.Request, handler: ApiHandler) -> web.StreamResponse:
+        return await answer(request, handler)
+
+    return guard
 
 
 def hang_up(request: web.Request) -> web.Response:

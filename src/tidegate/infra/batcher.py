@@ -100,7 +100,9 @@ def _in_time(group: Sequence[_Waiting[One, Outcome]]) -> Sequence[_Waiting[One, 
         return group
     for since, _, waiting in group:
         if since < latest and not waiting.done():
-            waiting.set_exception(Unavailable("the database is busy; try again", retry_after_s=RETRY_AFTER_S))
+            waiting.set_exception(
+                Unavailable(f"the database is busy; retry after {RETRY_AFTER_S} s", retry_after_s=RETRY_AFTER_S)
+            )
     return [one for one in group if one[0] >= latest]
 
 

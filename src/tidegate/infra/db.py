@@ -24,7 +24,7 @@ IDLE_IN_TRANSACTION_MS = 10_000
 CONNECT_TIMEOUT_S = 3.0
 RETRY_AFTER_S = 1
 # One NOTIFY per channel in this time: more would only disturb the listeners.
-RING_EVERY_S = 0.02
+NOTIFY_EVERY_S = 0.02
 LISTEN_AGAIN_S = 1.0
 # Migrations grant this role only what the service needs; every connection of the service switches to it.
 APP_ROLE = "tidegate_app"
@@ -97,6 +97,8 @@ class Database:
             "statement_timeout": str(statement_timeout_ms or STATEMENT_TIMEOUT_MS),
             "lock_timeout": str(LOCK_WAIT_MS),
             "idle_in_transaction_session_timeout": str(IDLE_IN_TRANSACTION_MS),
+            # What waits for a lock must then see what its holder has written.
+            "default_transaction_isolation": "read committed",
             # Compiling a statement takes longer than it saves.
             "jit": "off",
         }
@@ -107,8 +109,8 @@ class Database:
         self.loans = 0
         # Whether it is a cluster (Citus): then a statement is about one business, so that one node does it.
         self.is_cluster, self._is_examined = False, False
-        self._rung_at: dict[str, float] = {}
-        self._ringing: dict[str, asyncio.Task[None]] = {}
+        self._notified_at: dict[str, float] = {}
+        self._notifying: dict[str, asyncio.Task[None]] = {}
 
     async def open(self) -> None:
         """Fails at once when the server cannot be reached."""
@@ -116,8 +118,8 @@ class Database:
         self._pool.give_back(await self._pool.take(), is_sound=True)
 
     async def close(self) -> None:
-        for ringing in list(self._ringing.values()):
-            ringing.cancel()
+        for task in list(self._notifying.values()):
+            task.cancel()
         await self._pool.close()
 
     async def keep_open(self) -> None:
@@ -173,14 +175,14 @@ class Database:
         Not in the transaction of the change: NOTIFY serialises all commits of the server. A lost notification loses
         nothing, since listeners also poll.
         """
-        if channel not in self._ringing:
-            self._ringing[channel] = asyncio.get_running_loop().create_task(self._ring(channel))
+        if channel not in self._notifying:
+            self._notifying[channel] = asyncio.get_running_loop().create_task(self._send_notify(channel))
 
-    async def _ring(self, channel: str) -> None:
-        await asyncio.sleep(max(self._rung_at.get(channel, 0.0) + RING_EVERY_S - monotonic_s(), 0))
+    async def _send_notify(self, channel: str) -> None:
+        await asyncio.sleep(max(self._notified_at.get(channel, 0.0) + NOTIFY_EVERY_S - monotonic_s(), 0))
         # A later commit sends another NOTIFY.
-        del self._ringing[channel]
-        self._rung_at[channel] = monotonic_s()
+        del self._notifying[channel]
+        self._notified_at[channel] = monotonic_s()
         with suppress(Unavailable):
             async with self.connection() as tx:
                 await tx.execute(f"NOTIFY {channel}")
@@ -312,7 +314,7 @@ def _is_of_a_lost_node(error: BaseException | None) -> bool:
 
 
 def _unavailable() -> Unavailable:
-    return Unavailable("the database is busy or down; try again", retry_after_s=RETRY_AFTER_S)
+    return Unavailable(f"the database is busy or down; retry after {RETRY_AFTER_S} s", retry_after_s=RETRY_AFTER_S)
 
 
 async def connect(url: str) -> Any:

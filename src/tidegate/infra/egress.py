@@ -194,7 +194,6 @@ _NAMES: tuple[tuple[type[Exception], str], ...] = (
     (OSError, "connect_failed"),
     (ValueError, "bad_response"),
 )
-ERRORS = frozenset(name for _, name in _NAMES)
 
 
 def _name_of(problem: Exception) -> str:

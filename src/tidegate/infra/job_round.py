@@ -65,8 +65,8 @@ class JobRounds:
             try:
                 await self.write(db)
             except Unavailable:
-                pass  # While the database is away, no round is told of.
+                pass  # While the database is away, rounds are not written.
             except Exception:
-                # The jobs go on, whatever is wrong with what is told of them.
+                # The jobs go on, even if their rounds cannot be written.
                 log.exception("rounds not written")
             await asyncio.sleep(WRITE_EVERY_S)

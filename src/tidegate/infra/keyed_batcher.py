@@ -55,5 +55,5 @@ class KeyedBatcher:
                 await self._slots.acquire()
         except TimeoutError:
             raise Unavailable(
-                "too many requests wait for the database; try again", retry_after_s=RETRY_AFTER_S
+                f"too many requests wait for the database; retry after {RETRY_AFTER_S} s", retry_after_s=RETRY_AFTER_S
             ) from None

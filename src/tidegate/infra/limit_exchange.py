@@ -38,31 +38,31 @@ class LimitExchange:
         for limit in limits:
             limit.share()
 
-    async def keep_telling(self) -> None:
+    async def keep_sending(self) -> None:
         while True:
             await asyncio.sleep(EVERY_S)
-            told = write(self.machine, enumerate(self.limits))
-            # What is not told because the database is away is forgotten: until then each machine counts for itself.
+            payload = write(self.machine, enumerate(self.limits))
+            # What is not sent because the database is away is forgotten: until then each machine counts for itself.
             with suppress(Unavailable):
-                if told is not None:
-                    await self._db.notify_with(CHANNEL, told)
+                if payload is not None:
+                    await self._db.notify_with(CHANNEL, payload)
 
     async def keep_listening(self) -> None:
         with self._lock.open("w") as lock:
             while True:
                 with suppress(BlockingIOError):
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    await self._db.listen_to(CHANNEL, self.hear)
+                    await self._db.listen_to(CHANNEL, self.receive)
                 await asyncio.sleep(1)
 
-    def hear(self, told: str) -> None:
-        for index, used in read(told, unless_of=self.machine):
+    def receive(self, payload: str) -> None:
+        for index, used in read(payload, unless_of=self.machine):
             if index < len(self.limits):
                 self.limits[index].add(used)
 
 
 def write(machine: bytes, limits: Iterable[tuple[int, RateLimit]]) -> str | None:
-    """None when there is nothing to tell."""
+    """None when there is nothing to send."""
     callers = [
         _CALLER.pack(index, *used)
         for index, limit in limits
@@ -71,9 +71,9 @@ def write(machine: bytes, limits: Iterable[tuple[int, RateLimit]]) -> str | None
     return base64.b64encode(machine + b"".join(callers[:CALLERS_MAX])).decode() if callers else None
 
 
-def read(told: str, *, unless_of: bytes) -> Iterator[tuple[int, Used]]:
+def read(payload: str, *, unless_of: bytes) -> Iterator[tuple[int, Used]]:
     """Nothing when it is one's own, or of another version."""
-    body = base64.b64decode(told)
+    body = base64.b64decode(payload)
     machine, callers = body[:MACHINE_BYTES], body[MACHINE_BYTES:]
     if machine != unless_of and len(callers) % _CALLER.size == 0:
         for index, *used in _CALLER.iter_unpack(callers):

@@ -33,8 +33,8 @@ class Standby:
         self._confirming: Batcher[None, None] = Batcher(self._confirm_all, concurrency=1, batch_max=ANSWERS_MAX)
 
     def reads(self) -> int:
-        """So many times something was asked of the database, for whatever request."""
-        return sum(database.loans for database in self._databases)
+        """So many times something was asked of the database, for whatever request; 0 while no standby is waited for."""
+        return sum([database.loans for database in self._databases]) if self._is_synchronous else 0
 
     def may_lack(self, reads_before: int) -> bool:
         """Whether what was read since may be without a standby."""
@@ -47,7 +47,7 @@ class Standby:
                 await self._confirming.do(None)
         except TimeoutError:
             raise Unavailable(
-                "the database waits for its standby, and nothing is answered without it; try again",
+                f"the database waits for its standby, without which it does not answer; retry after {RETRY_AFTER_S} s",
                 retry_after_s=RETRY_AFTER_S,
             ) from None
 

@@ -209,14 +209,14 @@ async def _for_a_checkout(
 
 
 async def _for_an_account(
-    deps: PaymentDeps, place: AccountSnapshot, transfer: MoneyArrived, ref: NotificationRef, now: datetime
+    deps: PaymentDeps, snapshot: AccountSnapshot, transfer: MoneyArrived, ref: NotificationRef, now: datetime
 ) -> None:
-    expected = place.account.currency
+    expected = snapshot.account.currency
     if transfer.amount.currency is expected:
-        await inflow.record_arrival(deps, place, transfer, ref=ref, now=now)
+        await inflow.record_arrival(deps, snapshot, transfer, ref=ref, now=now)
         return
     receipt = _in_wrong_currency(ref, transfer, expected)
-    await _suspend(deps, place.business.id, receipt, ref, notified=transfer, now=now)
+    await _suspend(deps, snapshot.business.id, receipt, ref, notified=transfer, now=now)
 
 
 def _in_wrong_currency(ref: NotificationRef, transfer: MoneyArrived, expected: Currency) -> Receipt:

@@ -37,8 +37,8 @@ def versions_of(first: bytes | None, then: bytes | None, note: str | None) -> li
         names = list(dict.fromkeys([*before, *after]))
         found = [FieldVersions(name, before.get(name, ""), after.get(name, "")) for name in names]
         return sorted(found, key=lambda one: not one.differs)[:FIELDS_MAX]
-    told = _NOTE.fullmatch(note or "")
-    return [FieldVersions("amount and account", told[1], told[2])] if told else []
+    match = _NOTE.fullmatch(note or "")
+    return [FieldVersions("amount and account", match[1], match[2])] if match else []
 
 
 def _fields(body: bytes) -> dict[str, str]:

@@ -27,7 +27,9 @@ async def close(
     async with db.transaction() as tx:
         await also(tx)
         if not await store.close_quarantined(tx, rail, notification_id):
-            raise NotFound(f"no notification {notification_id} of {rail} is in quarantine")
+            raise NotFound(
+                f"no notification {notification_id} of {rail} is in quarantine; `tidegate quarantine list` shows them"
+            )
         await audit.insert(
             tx, PLATFORM_BUSINESS_ID, by, action="quarantine.closed", subject=f"{rail}/{notification_id}",
             details={"why": note}, now=now,

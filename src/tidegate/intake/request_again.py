@@ -1,5 +1,5 @@
 """A refund or a return of which a rail may have lost the request, or only its answer: an operator who has looked there
-lets it be requested again. Rails that know our own identifiers need nobody: a repeat pays nothing there."""
+lets it be requested again. Rails that know our own identifiers need no operator: a repeat pays nothing there."""
 
 from __future__ import annotations
 

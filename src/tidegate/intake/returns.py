@@ -89,7 +89,7 @@ async def _end(tx: Tx, business_id: str, reference: str, *, sent_as: str | None,
     await bank_store.close_payout(tx, business_id, reference, why="ended by hand")
     known = await store.lock(tx, business_id, reference)
     if known is None:
-        raise NotFound("there is no such return, or it has ended")
+        raise NotFound("there is no such return, or it has ended; `tidegate return list` shows the open ones")
     sent_as = sent_as or f"by hand/{reference}"
     await _confirm_in(tx, known, sent_as=sent_as, now=now, post=postings.return_done)
     return known
@@ -97,7 +97,7 @@ async def _end(tx: Tx, business_id: str, reference: str, *, sent_as: str | None,
 
 async def _set_off(tx: Tx, known: KnownReturn, now: datetime) -> bool:
     """The bank took the credit back while the return was under way, and has not made the return: the payer has the
-    money once, and nobody need do anything. False where it took nothing back.
+    money once, and nothing need be done. False where it took nothing back.
     """
     transaction_id = await store.find_reversal(tx, known.business_id, known.reference)
     if transaction_id is None:

@@ -74,10 +74,10 @@ async def assign_to_account(
         await _refuse_unknown_account(tx, business_id, account_id)
 
     async def write(tx: Tx, receipt: SuspenseReceipt, decision: SuspenseDecision) -> None:
-        place = await _place(tx, receipt, business_id, account_id)
+        snapshot = await _snapshot(tx, receipt, business_id, account_id)
         await _release(tx, receipt, decision, now)
         theirs, at = await _by_their_clock(tx, business_id, receipt, now)
-        await _credit(deps, tx, theirs, place, at)
+        await _credit(deps, tx, theirs, snapshot, at)
 
     wanted = _wanted("assigned", note, by, now, given_to=business_id, subject=account_id)
     return await _decide(deps, receipt_id, wanted, write, by=by, also=also)
@@ -122,9 +122,9 @@ async def check_account(
     """Raises what `assign_to_account` would refuse."""
     receipt = await check(tx, receipt_id, "assigned")
     await _refuse_unknown_account(tx, business_id, account_id)
-    place = await _place(tx, receipt, business_id, account_id)
+    snapshot = await _snapshot(tx, receipt, business_id, account_id)
     theirs, at = await _by_their_clock(tx, business_id, receipt, now)
-    _credited(deps, theirs, place, at)
+    _credited(deps, theirs, snapshot, at)
 
 
 async def send_back(
@@ -185,14 +185,14 @@ async def _decide(
         except StaleChange:
             continue
         except AlreadyReceived:
-            raise Conflict(f"{wanted.given_to} has this transaction already; close it") from None
+            raise Conflict(f"{wanted.given_to} has this transaction already; close this") from None
         deps.db.notify(EVENT_CHANNEL)
         return made
     raise Unavailable("its new owner was changed at the same time; retry after 1 s", retry_after_s=1)
 
 
 async def _refuse_twice(tx: Tx, receipt: SuspenseReceipt, decision: str) -> None:
-    """A bank may notify a transaction under a number that nobody has, and again under the right one. It came once."""
+    """A bank may notify a transaction under a number of no account, and again under the right one. It came once."""
     owner = None if decision == "closed" else await store.find_other_owner(tx, receipt)
     if owner is not None:
         raise Conflict(
@@ -288,7 +288,7 @@ def _arrival(receipt: SuspenseReceipt, begun_at: datetime) -> IncomingTransfer:
     )
 
 
-async def _place(tx: Tx, receipt: SuspenseReceipt, business_id: str, account_id: str) -> AccountSnapshot:
+async def _snapshot(tx: Tx, receipt: SuspenseReceipt, business_id: str, account_id: str) -> AccountSnapshot:
     if receipt.transfer is None:
         raise Conflict("this money came by an attempt of a checkout, not by transfer: assign it to a payment")
     account = await account_store.find(tx, business_id, account_id)
@@ -298,22 +298,26 @@ async def _place(tx: Tx, receipt: SuspenseReceipt, business_id: str, account_id:
     if account.currency is not receipt.amount.currency:
         raise Conflict(f"the account {account_id} takes {account.currency}, not {receipt.amount.currency}; {WAY_OUT}")
     number = account.details.account_number
-    place = await collection_store.find_account_snapshot(tx, receipt.rail, number)
-    if place is None or place.account.id != account_id:
+    snapshot = await collection_store.find_account_snapshot(tx, receipt.rail, number)
+    if snapshot is None or snapshot.account.id != account_id:
         raise Conflict(f"the number of the account {account_id} belongs to a newer account; {WAY_OUT}")
-    return place
+    return snapshot
 
 
-async def _credit(deps: PaymentDeps, tx: Tx, receipt: SuspenseReceipt, place: AccountSnapshot, now: datetime) -> None:
-    change = _credited(deps, receipt, place, now)
-    await collection_store.credit_from_suspense(tx, change, account_version=place.account.version)
+async def _credit(
+    deps: PaymentDeps, tx: Tx, receipt: SuspenseReceipt, snapshot: AccountSnapshot, now: datetime
+) -> None:
+    change = _credited(deps, receipt, snapshot, now)
+    await collection_store.credit_from_suspense(tx, change, account_version=snapshot.account.version)
 
 
-def _credited(deps: PaymentDeps, receipt: SuspenseReceipt, place: AccountSnapshot, now: datetime) -> CollectionChange:
+def _credited(
+    deps: PaymentDeps, receipt: SuspenseReceipt, snapshot: AccountSnapshot, now: datetime
+) -> CollectionChange:
     """As if it had come to the account at once. Raises where the account cannot take it."""
     assert receipt.transfer is not None
     change = inflow.on_arrival(
-        place, receipt.transfer, rail=receipt.rail, terms=deps.inflow_terms, ref=None, now=now
+        snapshot, receipt.transfer, rail=receipt.rail, terms=deps.inflow_terms, ref=None, now=now
     )  # fmt: skip
     arrived = change.collection
     if arrived.status is CollectionStatus.REVERSED:

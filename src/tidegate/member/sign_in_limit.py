@@ -24,7 +24,7 @@ from tidegate.member.sign_in_limit_store import CountedTries
 
 _ADDRESS = Allowance("sign-in", per_second=20 / 60, burst=20)
 _FORMS = Allowance("dashboard", per_second=5, burst=60)
-_TOO_MANY = "too many tries; wait as long as it says and try again"
+_TOO_MANY = "too many tries; wait a minute and try again"
 PAUSE_MAX_S = 60
 
 

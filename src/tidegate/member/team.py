@@ -58,7 +58,7 @@ class Team:
         async with self.db.transaction() as tx:
             members = await team_store.lock(tx, at.business_id)
             if len(members) >= TEAM_MAX:
-                raise Conflict(f"a team has at most {TEAM_MAX} people")
+                raise Conflict(f"a team has at most {TEAM_MAX} people; remove a member first")
             await team_store.insert_invitation(
                 tx, at.business_id, email, wanted, token_hash=token_hash, by=by.id, now=now,
                 expires_at=now + INVITATION_LASTS,

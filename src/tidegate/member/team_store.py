@@ -52,11 +52,6 @@ async def list_team(tx: Tx, business_id: str) -> list[TeamMember]:
     return [TeamMember(member=member_of(row["person"]), role=Role(row["role"]), seen_at=row["seen_at"]) for row in rows]
 
 
-async def list_roles(tx: Tx, business_id: str) -> list[Role]:
-    rows = await tx.fetch("SELECT role FROM membership WHERE business_id = $1", business_id)
-    return [Role(row["role"]) for row in rows]
-
-
 async def insert_invitation(
     tx: Tx, business_id: str, email: str, role: Role, *, token_hash: bytes, by: str, now: datetime, expires_at: datetime
 ) -> int:

@@ -32,7 +32,7 @@ class Authenticator:
         self._uses = uses
         self._limit = limit
         self._unknown_keys = unknown_keys
-        # The same for every key that is refused: nobody learns what was wrong with one.
+        # The same for every key that is refused: it does not say what was wrong with one.
         mode = f"{key_cache.mode.value} mode"
         self._secret_advice = f"send a valid secret key of {mode} in the api-key header"
         self._public_advice = f"send the business's own public key of {mode} in the x-pub-key header"

@@ -142,14 +142,6 @@ async def keys_of(db: Database, business_id: str) -> list[ApiKey]:
         return await store.list_keys(tx, business_id)
 
 
-async def roll_secret_key(db: Database, business_id: str, *, mode: ids.Mode, overlap: timedelta, now: datetime) -> str:
-    """A new secret key. Older ones expire after the overlap, or at their own expiry if that is sooner."""
-    secret_key = ids.new_secret_key(mode)
-    async with db.transaction() as tx:
-        await replace_main_key(tx, business_id, print_of(secret_key), overlap=overlap, by=OPERATOR, now=now)
-    return secret_key
-
-
 async def replace_main_key(
     tx: Tx, business_id: str, secret: KeyPrint, *, overlap: timedelta, by: Actor, now: datetime
 ) -> ApiKey:

@@ -107,7 +107,7 @@ def _refuse_odd_characters(text: str) -> None:
         if character in DIRECTION_MARKS:
             raise ValueError("must not contain marks of the writing direction")
         if marks > MARKS_IN_A_ROW_MAX:
-            raise ValueError("has too many marks on one letter")
+            raise ValueError(f"must have at most {MARKS_IN_A_ROW_MAX} marks on one letter")
 
 
 class EmailAddress(str):
@@ -206,7 +206,7 @@ def remark_in(field: str, text: str) -> str:
     line = " ".join(text.translate(_WITHOUT_DIRECTION_MARKS).split())
     try:
         if not line:
-            raise ValueError("must say something")
+            raise ValueError("must not be empty")
         _refuse_odd_characters(line)
         return str(Remark.parse(line))
     except ValueError as error:
@@ -223,12 +223,12 @@ class Metadata(str):
         if not isinstance(value, dict):
             raise ValueError("must be an object")
         if len(value) > METADATA_KEYS_MAX:
-            raise ValueError(f"must have at most {METADATA_KEYS_MAX} keys")
+            raise ValueError(f"must have at most {METADATA_KEYS_MAX} keys; remove some")
         for complaint in _complaints(value):
             raise ValueError(complaint)
         encoded = encode(value)
         if len(encoded) > METADATA_BYTES_MAX:
-            raise ValueError(f"must have at most {METADATA_BYTES_MAX} bytes as JSON")
+            raise ValueError(f"must have at most {METADATA_BYTES_MAX} bytes as JSON; send less")
         return cls(encoded.decode())
 
     @classmethod
@@ -245,10 +245,10 @@ def _complaints(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         for key, item in value.items():
             if len(key) > METADATA_KEY_LENGTH_MAX:
-                yield f"has a key of more than {METADATA_KEY_LENGTH_MAX} characters"
+                yield f"has a key of more than {METADATA_KEY_LENGTH_MAX} characters; shorten it"
             yield from _complaints(item)
     elif isinstance(value, list):
         for item in value:
             yield from _complaints(item)
     elif isinstance(value, str) and len(value) > METADATA_VALUE_LENGTH_MAX:
-        yield f"has a text of more than {METADATA_VALUE_LENGTH_MAX} characters"
+        yield f"has a text of more than {METADATA_VALUE_LENGTH_MAX} characters; shorten it"

@@ -62,7 +62,7 @@ def _problems(request: KeyRequest, now: datetime) -> Iterator[Problem]:
     if not request.scopes or any(scope not in known for scope in request.scopes):
         yield Problem("scopes", f"must be one or more of {', '.join(known)}")
     if len(request.addresses) > NETWORKS_MAX:
-        yield Problem("addresses", f"must be at most {NETWORKS_MAX}")
+        yield Problem("addresses", f"must name at most {NETWORKS_MAX} addresses; remove some")
     for address in request.addresses[:NETWORKS_MAX]:
         if not _is_network(address):
             yield Problem("addresses", "must be addresses or networks such as 203.0.113.7 or 203.0.113.0/24")
@@ -74,7 +74,7 @@ def _problems(request: KeyRequest, now: datetime) -> Iterator[Problem]:
 
 def _limit_problems(request: KeyRequest) -> Iterator[Problem]:
     if request.refund_max and KeyScope.REFUND not in request.scopes:
-        yield Problem("refundMax", "needs the scope refund")
+        yield Problem("refundMax", "needs the scope refund; add it, or leave refundMax out")
     for code, major in request.refund_max.items():
         if code not in Currency.__members__:
             yield Problem("refundMax", f"must name currencies such as {next(iter(Currency)).value}")

@@ -1025,8 +1025,13 @@ DECLARE
     v_line_amounts    bigint[] := '{}';
     v_line_balances   bigint[] := '{}';
 BEGIN
+    PERFORM refuse_incomplete(p_business_ids, cardinality(p_postings), p_nows);
     FOR v_at IN 1 .. cardinality(p_postings) LOOP
         v_moved := wallets_of(p_postings[v_at]);
+        -- A wallet has a key to its business, which a journal without one would cost a lock of that row.
+        IF v_moved = '{}' AND NOT EXISTS (SELECT FROM business WHERE id = p_business_ids[v_at]) THEN
+            RAISE EXCEPTION 'there is no business %', p_business_ids[v_at] USING ERRCODE = 'foreign_key_violation';
+        END IF;
         v_currencies := v_currencies || v_moved;
         v_owners := v_owners || array_fill(p_business_ids[v_at], ARRAY[cardinality(v_moved)]);
     END LOOP;
@@ -1130,6 +1135,7 @@ COMMENT ON FUNCTION refuse_wallet IS 'Raises as a CHECK of the wallet does.';
 CREATE FUNCTION wallets_of(p_posting posting) RETURNS text[] LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
     v_lines      integer := coalesce(cardinality(p_posting.accounts), 0);
+    v_dims       text := '[1:' || v_lines || ']';
     v_wallets    text[] := '{}';
     v_currencies text[] := '{}';
     v_sums       bigint[] := '{}';
@@ -1137,11 +1143,16 @@ DECLARE
 BEGIN
     IF v_lines = 0 OR v_lines IS DISTINCT FROM cardinality(p_posting.currencies)
        OR v_lines IS DISTINCT FROM cardinality(p_posting.amounts_minor) OR array_position(p_posting.accounts, NULL) > 0
-       OR (array_lower(p_posting.accounts, 1), array_lower(p_posting.currencies, 1),
-           array_lower(p_posting.amounts_minor, 1)) <> (1, 1, 1) THEN
+       -- Of a list in a list, a line's currency would be NULL here and another one when it is written.
+       OR (array_dims(p_posting.accounts), array_dims(p_posting.currencies), array_dims(p_posting.amounts_minor))
+          <> (v_dims, v_dims, v_dims) THEN
         RAISE EXCEPTION 'the journal % of % has no entries, or parts of some', p_posting.kind, p_posting.cause
             USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = 'journal_has_entries', TABLE = 'journal',
                   DETAIL = 'It violates the constraint "journal_has_entries".';
+    END IF;
+    IF NOT isfinite(p_posting.event_at) THEN
+        RAISE EXCEPTION 'the journal % of % happened at no time', p_posting.kind, p_posting.cause
+            USING ERRCODE = 'invalid_parameter_value';
     END IF;
     FOR line IN 1 .. v_lines LOOP
         v_at := coalesce(array_position(v_currencies, p_posting.currencies[line]), cardinality(v_currencies) + 1);
@@ -1242,6 +1253,9 @@ COMMENT ON FUNCTION lock_balance IS 'What a wallet has, and keeps until the tran
 CREATE FUNCTION close_wallet_period(p_business_id text, p_currency text, p_until timestamptz) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
+    IF NOT isfinite(p_until) THEN
+        RAISE EXCEPTION 'a period ends at a time' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
     UPDATE wallet SET booked_until = p_until
      WHERE business_id = p_business_id AND currency = p_currency AND booked_until < p_until;
 END
@@ -1281,7 +1295,7 @@ COMMENT ON FUNCTION first_wallet_journal IS 'Where the entries of a wallet at th
 
 GRANT SELECT ON wallet, journal, entry TO tidegate_app;
 GRANT SELECT, INSERT ON journal_link TO tidegate_app;
-GRANT SELECT, INSERT, DELETE ON journal_to_link TO tidegate_app;
+GRANT SELECT, DELETE ON journal_to_link TO tidegate_app;
 
 
 -- Payment
@@ -1447,7 +1461,7 @@ CREATE FUNCTION payment_row(anyelement) RETURNS json LANGUAGE sql STABLE PARALLE
     $1.dispute_status) $$;
 COMMENT ON FUNCTION payment_row IS 'A payment as the program reads it: the fields of PaymentRow in payment/row.py, in their order.';
 
--- Guarded itself: in which order a plan tests a row is nobody's promise.
+-- Guarded itself: a plan may test the conditions in any order.
 CREATE FUNCTION payment_of(p_cause text) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN p_cause ~ '^payment/[0-9]{1,18}$' THEN substr(p_cause, 9)::bigint END $$;
 COMMENT ON FUNCTION payment_of IS 'The id of the payment that a journal is about, by its cause; NULL for another cause.';
@@ -2694,7 +2708,7 @@ COMMENT ON COLUMN refund.refunded_minor IS 'What has arrived.';
 COMMENT ON COLUMN refund.rate_chosen IS 'Of an inflow that was converted: the rate at its credit, or that of the day of the refund. NULL where nothing is converted.';
 COMMENT ON COLUMN refund.debited_minor IS 'What the wallet was debited, in its currency.';
 COMMENT ON COLUMN refund.worth_minor IS 'What the refund cost at the rate of its day, in the wallet''s currency.';
-COMMENT ON COLUMN refund.mail_due_at IS 'Since when the payer is to be told of it; emptied in the transaction that writes the mail, which makes it one.';
+COMMENT ON COLUMN refund.mail_due_at IS 'When the mail to the payer fell due; emptied in the transaction that writes the mail, so that it is written once.';
 CREATE INDEX refund_of_payment ON refund (business_id, payment_id, id) WHERE payment_id IS NOT NULL;
 CREATE INDEX refund_of_collection ON refund (business_id, collection_id, id) WHERE collection_id IS NOT NULL;
 CREATE INDEX refund_by_time ON refund (business_id, initiated_at, id);
@@ -2729,7 +2743,7 @@ COMMENT ON COLUMN refund_leg.fee_minor IS 'Its share of the fee that the merchan
 COMMENT ON COLUMN refund_leg.transaction_id IS 'Of the money that had come in; `sent_as` is that of the money that went out.';
 CREATE INDEX refund_leg_of_refund ON refund_leg (business_id, refund_id);
 CREATE INDEX refund_leg_of_transaction ON refund_leg (business_id, rail, transaction_id);
--- Banks name it to whoever asks where the money is.
+-- Banks name it when asked where the money is.
 CREATE INDEX refund_leg_by_sent_as ON refund_leg (sent_as) WHERE sent_as IS NOT NULL;
 CREATE INDEX refund_leg_to_poll ON refund_leg (next_poll_at) WHERE next_poll_at IS NOT NULL;
 
@@ -3295,19 +3309,28 @@ COMMENT ON FUNCTION refuse_stale_change IS 'Raises: a change decided on an older
 
 CREATE FUNCTION refuse_incomplete(p_business_ids text[], p_count integer, p_nows timestamptz[]) RETURNS void
     LANGUAGE plpgsql AS $$
+DECLARE
+    -- NULL of an empty list.
+    v_dims text := '[1:' || nullif(p_count, 0) || ']';
 BEGIN
-    IF cardinality(p_business_ids) IS DISTINCT FROM p_count OR cardinality(p_nows) IS DISTINCT FROM p_count
-       OR array_position(p_business_ids, NULL) > 0 OR array_position(p_nows, NULL) > 0 THEN
+    IF array_dims(p_business_ids) IS DISTINCT FROM v_dims OR array_dims(p_nows) IS DISTINCT FROM v_dims
+       OR array_position(p_business_ids, NULL) > 0 OR array_position(p_nows, NULL) > 0
+       OR 'infinity' = ANY (p_nows) OR '-infinity' = ANY (p_nows) THEN
         RAISE EXCEPTION 'each change needs a business and a time' USING ERRCODE = 'invalid_parameter_value';
     END IF;
 END
 $$;
-COMMENT ON FUNCTION refuse_incomplete IS 'Raises unless there are as many businesses and times as changes.';
+COMMENT ON FUNCTION refuse_incomplete IS 'Raises unless there are as many businesses and times as changes, in plain lists, and every time is one.';
 
 -- No key forbids that one transaction is an inflow and also pays a payment or is in suspense: who writes one waits here for the
 -- other.
 CREATE FUNCTION lock_transactions(p_names text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
+    -- Otherwise what the other one has written is not seen after the wait.
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'money is written in transactions that are read committed'
+            USING ERRCODE = 'invalid_transaction_state';
+    END IF;
     PERFORM pg_advisory_xact_lock(key)
        FROM (SELECT DISTINCT hashtextextended(name, 0) AS key FROM unnest(p_names) AS name
               WHERE name IS NOT NULL ORDER BY key OFFSET 0) AS given;
@@ -3472,6 +3495,9 @@ BEGIN
                               WHERE business_id = coalesce(v_only, given.business_id)
                                 AND kind = given.lease_kind AND id = given.lease_id OFFSET 0) AS held
                  WHERE held.lease_token = given.lease))
+           -- No success without its journal.
+           AND (given.status <> 'success' OR payment.status = 'success'
+                OR coalesce(given.kind = 'checkout_settled', false))
         RETURNING given.ordinality)
     SELECT coalesce(array_agg(ordinality ORDER BY ordinality), '{}') INTO v_written FROM written;
     IF cardinality(v_written) < cardinality(p_changes) THEN
@@ -3504,6 +3530,9 @@ BEGIN
             IF FOUND THEN
                 PERFORM take_account_number(v_business_id, 'attempt', v_rail, v_change.account_number, v_reference);
             END IF;
+        END IF;
+        IF v_change.transaction_id IS NOT NULL AND v_change.kind IS NULL THEN
+            RAISE EXCEPTION 'money that is not booked' USING ERRCODE = 'integrity_constraint_violation';
         END IF;
         IF v_change.back_reference IS NOT NULL THEN
             INSERT INTO money_return (business_id, reference, payment_id, rail, transaction_id, currency, amount_minor,
@@ -3968,22 +3997,22 @@ COMMENT ON FUNCTION confirm_return IS 'Writes that money has gone back, with its
 CREATE FUNCTION start_refund(p_business_id text, p_change json, p_now timestamptz) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
-    v_new refund := json_populate_record(NULL::refund, p_change -> 'refund');
+    v_new     refund := json_populate_record(NULL::refund, p_change -> 'refund');
+    v_legs    refund_leg[] := ARRAY(SELECT leg FROM json_populate_recordset(NULL::refund_leg, p_change -> 'legs') AS leg);
+    v_journal posting := json_populate_record(NULL::posting, p_change -> 'journal');
 BEGIN
-    IF EXISTS (SELECT FROM json_populate_recordset(NULL::refund_leg, p_change -> 'legs') AS leg
-                 JOIN receipt ON receipt.business_id = p_business_id AND receipt.rail = leg.rail
-                      AND receipt.transaction_id = leg.transaction_id AND receipt.payment_id = v_new.payment_id
-                WHERE leg.amount_minor > refundable_minor(
-                          p_business_id, receipt.payment_id, receipt.rail, receipt.transaction_id,
-                          receipt.account_number, receipt.amount_minor)) THEN
-        RAISE EXCEPTION 'a transfer has less to refund' USING ERRCODE = 'integrity_constraint_violation',
-            CONSTRAINT = 'refund_leg_takes_what_is_left', TABLE = 'refund_leg',
-            DETAIL = 'It violates the constraint "refund_leg_takes_what_is_left".';
-    END IF;
+    -- Another refund of the same waits here, and then sees what was taken.
     UPDATE payment SET refunded_minor = refunded_minor + v_new.amount_minor, version = version + 1, updated_at = p_now
      WHERE business_id = p_business_id AND id = v_new.payment_id;
     UPDATE collection SET refunded_minor = refunded_minor + v_new.amount_minor, version = version + 1, updated_at = p_now
      WHERE business_id = p_business_id AND id = v_new.collection_id;
+    PERFORM refuse_foreign_legs(p_business_id, v_new, v_legs);
+    IF v_new.amount_minor IS DISTINCT FROM (SELECT sum(amount_minor) FROM unnest(v_legs))
+       OR coalesce(v_new.debited_minor, v_new.amount_minor) IS DISTINCT FROM
+          (SELECT sum(amount_minor) FROM unnest(v_journal.accounts, v_journal.amounts_minor) AS line (account, amount_minor)
+            WHERE account = 'refunds') THEN
+        RAISE EXCEPTION 'the parts of a refund do not add up to it' USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
     INSERT INTO refund (business_id, reference, payment_id, collection_id, currency, amount_minor, reason, note,
                         initiated_at, fee_returned_minor, vat_returned_minor, rate_chosen, wallet_currency,
                         debited_minor, worth_minor)
@@ -3995,12 +4024,32 @@ BEGIN
                             vat_minor, next_poll_at)
     SELECT p_business_id, leg.reference, v_new.id, leg.rail, leg.transaction_id, v_new.currency, leg.amount_minor,
            leg.fee_minor, leg.vat_minor, p_now
-      FROM json_populate_recordset(NULL::refund_leg, p_change -> 'legs') AS leg;
+      FROM unnest(v_legs) AS leg;
     PERFORM post_once(p_business_id, p_change -> 'journal', p_now);
     RETURN v_new.id;
 END
 $$;
 COMMENT ON FUNCTION start_refund IS 'Writes a refund, its amount on the payment or inflow, its legs, and the debit of the wallet. Its number. Raises when a transfer of the payment has less left to refund.';
+
+CREATE FUNCTION refuse_foreign_legs(p_business_id text, p_refund refund, p_legs refund_leg[]) RETURNS void
+    LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT FROM unnest(p_legs) AS leg
+                 LEFT JOIN receipt ON receipt.business_id = p_business_id AND receipt.rail = leg.rail
+                      AND receipt.transaction_id = leg.transaction_id AND receipt.payment_id = p_refund.payment_id
+                 LEFT JOIN collection ON collection.business_id = p_business_id AND collection.rail = leg.rail
+                      AND collection.transaction_id = leg.transaction_id AND collection.id = p_refund.collection_id
+                WHERE (receipt.id IS NULL AND collection.id IS NULL)
+                   OR receipt.id IS NOT NULL AND leg.amount_minor > refundable_minor(
+                          p_business_id, receipt.payment_id, receipt.rail, receipt.transaction_id,
+                          receipt.account_number, receipt.amount_minor)) THEN
+        RAISE EXCEPTION 'a transfer has less to refund' USING ERRCODE = 'integrity_constraint_violation',
+            CONSTRAINT = 'refund_leg_takes_what_is_left', TABLE = 'refund_leg',
+            DETAIL = 'It violates the constraint "refund_leg_takes_what_is_left".';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION refuse_foreign_legs IS 'Raises unless each leg goes back by a transfer of the refunded payment or inflow, and takes no more than is left of it.';
 
 
 -- Paystack

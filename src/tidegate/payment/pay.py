@@ -94,7 +94,7 @@ async def charge(
     _refuse_used_up(payer.deps, snapshot.payment, method)
     payment, attempt = _begin(snapshot, method, offer, details, payer.now)
     if isinstance(instrument, TransferInstrument):
-        payment = transition.stay_open(payment, offer.terms.told_within, now=payer.now)
+        payment = transition.stay_open(payment, offer.terms.notified_within, now=payer.now)
         attempt = msgspec.structs.replace(attempt, expires_at=_closing_time(payment, payer.now, offer.terms))
         instrument = TransferInstrument(
             account_name=instrument.account_name, expires_at=attempt.expires_at or payer.now
@@ -252,7 +252,7 @@ async def _record(payer: Payer, attempt: Attempt, asking: Awaitable[AttemptState
     except (RailBusy, RailRefused) as refused:
         log.error("a rail does not answer a payer", rail=attempt.rail, reference=reference, why=str(refused))
         wait_s = refused.retry_after_s if isinstance(refused, RailBusy) else RAIL_PAUSE_S
-        raise Unavailable("the payer's bank cannot be reached; retry later", retry_after_s=wait_s) from refused
+        raise Unavailable(f"the payer's bank is unreachable; retry after {wait_s} s", retry_after_s=wait_s) from refused
     except RailTimeout:
         recorded = await settle.record_time_out(deps, business_id, reference, now=now)
     else:
@@ -396,5 +396,5 @@ def price_of(snapshot: PaymentSnapshot, method: Method) -> AskedPrice:
 
 
 def _closing_time(payment: Payment, now: datetime, terms: MethodTerms | None = None) -> datetime:
-    open_for = (terms and terms.told_within) or ACCOUNT_OPEN_FOR
+    open_for = (terms and terms.notified_within) or ACCOUNT_OPEN_FOR
     return min(now + open_for, payment.expires_at)

@@ -95,7 +95,9 @@ def _within_time(wanted: PaymentFilter) -> Iterator[None]:
         yield
     except ListTookTooLong:
         if wanted == _EVERYTHING:  # No search is too wide: the database is held up.
-            raise Unavailable("the database is busy; try again", retry_after_s=RETRY_AFTER_S) from None
+            raise Unavailable(
+                f"the database is busy; retry after {RETRY_AFTER_S} s", retry_after_s=RETRY_AFTER_S
+            ) from None
         raise Invalid(
             Problem("dateFrom", "the search took too long; narrow dateFrom and dateTo, or add a filter")
         ) from None

@@ -100,11 +100,11 @@ def begin_attempt(payment: Payment, *, method: Method, expected: Money, fee_rule
     )
 
 
-def stay_open(payment: Payment, told_within: timedelta | None, *, now: datetime) -> Payment:
+def stay_open(payment: Payment, notified_within: timedelta | None, *, now: datetime) -> Payment:
     """Money that was sent in time must find the payment open, however late the rail tells of it."""
-    if told_within is None:
+    if notified_within is None:
         return payment
-    return msgspec.structs.replace(payment, expires_at=max(payment.expires_at, now + told_within))
+    return msgspec.structs.replace(payment, expires_at=max(payment.expires_at, now + notified_within))
 
 
 def resume_attempt(payment: Payment, *, expected: Money, fee_rule_id: str) -> Payment:
@@ -145,7 +145,7 @@ def cancel(payment: Payment) -> Payment:
 
 def expire(payment: Payment) -> Payment:
     if payment.status is PaymentStatus.PROCESSING:
-        raise IllegalTransition("the outcome of an attempt is not known yet")
+        raise IllegalTransition("the outcome of an attempt is not known yet; wait for it")
     return _move(payment, PaymentStatus.EXPIRED)
 
 

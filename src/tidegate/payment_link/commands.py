@@ -109,18 +109,18 @@ async def _note(
 
 
 @dataclass(frozen=True)
-class LinkVisit:
+class OpenedLink:
     """A link as a payer meets it. `pay_code` is the payment under way of a link that is paid once."""
 
     view: LinkView
     pay_code: str | None
 
 
-async def visit(db: Database, business_id: str, link_id: str, *, now: datetime) -> LinkVisit:
+async def open_link(db: Database, business_id: str, link_id: str, *, now: datetime) -> OpenedLink:
     async with db.connection() as tx:
         view = await get_in(tx, business_id, link_id, now=now)
         is_once = view.link.terms.payments_max == 1
-        return LinkVisit(view, await store.find_under_way(tx, business_id, link_id, now=now) if is_once else None)
+        return OpenedLink(view, await store.find_under_way(tx, business_id, link_id, now=now) if is_once else None)
 
 
 async def open_payment(

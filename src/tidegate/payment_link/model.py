@@ -37,7 +37,7 @@ class FieldRule(DescribedEnum):
     """Of what the page asks the payer for besides name and e-mail address."""
 
     OPTIONAL = "optional", "The customer may leave it empty."
-    REQUIRED = "required", "Nobody goes on without it."
+    REQUIRED = "required", "The form is refused without it."
 
 
 class LinkTerms(msgspec.Struct, frozen=True, kw_only=True):

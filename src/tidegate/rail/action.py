@@ -43,7 +43,7 @@ class TransferAction(msgspec.Struct, frozen=True, tag="transfer", tag_field="typ
     # The rail reports the money when it is asked; otherwise only notifications do.
     is_polled: bool = False
     # The bank tells of the money in a file, perhaps on the next working day.
-    is_told_later: bool = False
+    is_notified_later: bool = False
 
     @property
     def destination(self) -> str:

@@ -37,7 +37,7 @@ class MethodTerms(msgspec.Struct, frozen=True, kw_only=True):
     # Operators of mobile money or banks of USSD that it takes now, with limits of their own; None for all.
     choices: Mapping[str, AmountLimits] | None = None
     # How long after the payment the rail may tell of it; None for at once.
-    told_within: timedelta | None = None
+    notified_within: timedelta | None = None
     # False while the rail cannot take it.
     is_open: bool = True
 

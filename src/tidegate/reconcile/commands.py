@@ -51,7 +51,7 @@ async def reconcile(
     async with db.transaction() as tx:
         await audit_store.begin(tx)
         if not is_configured and not await store.is_known(tx, rail):
-            raise NotFound(f"no rail named {rail} is configured, and the books have no money from one")
+            raise NotFound(f"no rail named {rail} is configured, and the books have no money from it")
         async for movement in store.stream_of_period(tx, rail, period):
             comparison.add(movement)
             on_movement()

@@ -57,7 +57,7 @@ class Comparison:
     def add(self, movement: Movement) -> None:
         """In any order, each movement once."""
         for place in self._free_places(movement, movement.direction):
-            if movement.standing is not MovementStatus.FAILED and movement.is_same_money_as(self._lines[place]):
+            if movement.status is not MovementStatus.FAILED and movement.is_same_money_as(self._lines[place]):
                 self._agree(movement, place)
                 return
         if any(True for direction in Direction for _ in self._free_places(movement, direction)):
@@ -79,7 +79,7 @@ class Comparison:
     def _agree(self, movement: Movement, place: int) -> None:
         self._take(movement, place)
         self.matched += 1
-        if movement.standing is MovementStatus.UNDER_WAY:
+        if movement.status is MovementStatus.UNDER_WAY:
             self._unconfirmed.append(
                 Discrepancy(kind=DiscrepancyKind.UNCONFIRMED, line=self._lines[place], movement=movement)
             )
@@ -94,7 +94,7 @@ class Comparison:
 
     def _leave_alone(self, movement: Movement) -> None:
         """Kept only if the statement should have listed it."""
-        if movement.standing is MovementStatus.DONE and self._period.holds(movement.at):
+        if movement.status is MovementStatus.DONE and self._period.holds(movement.at):
             self._alone.append(movement)
 
     def _free_places(self, movement: Movement, direction: Direction) -> Iterator[int]:
@@ -113,7 +113,7 @@ class Comparison:
         still: list[Movement] = []
         for movement in self._waiting:
             place = next(self._free_places(movement, movement.direction), None)
-            if place is None or movement.standing is MovementStatus.FAILED:
+            if place is None or movement.status is MovementStatus.FAILED:
                 still.append(movement)
                 continue
             self._take(movement, place)
@@ -126,7 +126,7 @@ class Comparison:
         still: list[Movement] = []
         for movement in self._waiting:
             place = next(self._free_places(movement, movement.direction.other), None)
-            if place is None or movement.standing is MovementStatus.FAILED:
+            if place is None or movement.status is MovementStatus.FAILED:
                 still.append(movement)
                 continue
             self._take(movement, place)
@@ -137,7 +137,7 @@ class Comparison:
         """Failed in our books, done at the rail."""
         for movement in self._waiting:
             place = next(self._free_places(movement, movement.direction), None)
-            if movement.standing is MovementStatus.FAILED and place is not None:
+            if movement.status is MovementStatus.FAILED and place is not None:
                 self._take(movement, place)
                 yield Discrepancy(kind=DiscrepancyKind.MISSING, line=self._lines[place], movement=movement)
             else:

@@ -34,7 +34,7 @@ async def remove_older(tx: Tx, before: datetime) -> None:
 
 
 async def find_newest(tx: Tx) -> ComparisonRow | None:
-    """Of anybody; it is kept until the next one."""
+    """By any of the staff or the command line; it is kept until the next one."""
     row = await tx.fetchrow(
         "SELECT id, made_at, made_by, report FROM comparison WHERE business_id = $1 ORDER BY made_at DESC LIMIT 1",
         PLATFORM_BUSINESS_ID,

@@ -39,7 +39,7 @@ def sides_of(finding: Discrepancy) -> str:
     rail = f"{line.direction} {line.currency} {report.plain(line.amount, line.currency)}" if line else "nothing"
     books = (
         f"{movement.direction} {movement.amount.currency} "
-        f"{report.plain(movement.amount.major, movement.amount.currency)} {movement.standing}"
+        f"{report.plain(movement.amount.major, movement.amount.currency)} {movement.status}"
         if movement
         else "nothing"
     )

@@ -92,7 +92,7 @@ async def find(tx: Tx, by: Actor, *, now: datetime) -> KeptComparison | None:
 
 
 async def find_newest(tx: Tx) -> KeptComparison | None:
-    """Whoever made it."""
+    """By any of the staff or the command line."""
     row = await store.find_newest(tx)
     return await _with_explanations(tx, row) if row else None
 

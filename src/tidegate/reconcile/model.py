@@ -58,7 +58,7 @@ class Movement(msgspec.Struct, frozen=True, kw_only=True):
     reference: str | None
     amount: Money
     at: datetime
-    standing: MovementStatus = MovementStatus.DONE
+    status: MovementStatus = MovementStatus.DONE
     business_id: str | None = None
     # The pay code or the collection's reference.
     subject: str | None = None

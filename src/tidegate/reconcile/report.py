@@ -105,14 +105,14 @@ def _undo(books: defaultdict[_Place, Decimal], finding: Discrepancy) -> None:
     # The movement of a duplicate is counted with its matched line, and a failed one is not in the books.
     if (
         movement is not None
-        and movement.standing is not MovementStatus.FAILED
+        and movement.status is not MovementStatus.FAILED
         and finding.kind is not DiscrepancyKind.DUPLICATE
     ):
         books[movement.amount.currency, movement.direction] += movement.amount.major
 
 
 def advice_on(finding: Discrepancy) -> str:
-    if finding.movement is not None and finding.movement.standing is MovementStatus.FAILED:
+    if finding.movement is not None and finding.movement.status is MovementStatus.FAILED:
         return _ADVICE_IF_FAILED
     return ADVICE[finding.kind]
 
@@ -208,7 +208,7 @@ def _movement_json(movement: Movement) -> dict[str, Any]:
         "amount": plain(movement.amount.major, movement.amount.currency),
         "currency": movement.amount.currency.value,
         "recordedAt": to_iso(movement.at),
-        "standing": movement.standing.value,
+        "status": movement.status.value,
         "reference": movement.reference,
         "businessId": movement.business_id,
         "subject": movement.subject,

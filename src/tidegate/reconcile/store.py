@@ -49,7 +49,7 @@ async def _stream(
 # several statements because the nodes of a cluster refuse a union of them.
 _RECEIPTS = """
     SELECT 'receipt' AS kind, 'in' AS direction, receipt.transaction_id, NULL AS reference, receipt.currency,
-           receipt.amount_minor, receipt.created_at AS moved_at, 'done' AS standing, receipt.business_id,
+           receipt.amount_minor, receipt.created_at AS moved_at, 'done' AS status, receipt.business_id,
            payment.pay_code AS subject
       FROM receipt
       LEFT JOIN payment ON payment.business_id = receipt.business_id AND payment.id = receipt.payment_id
@@ -59,7 +59,7 @@ _RECEIPTS = """
 """
 _COLLECTIONS = """
     SELECT 'collection' AS kind, 'in' AS direction, transaction_id, NULL AS reference, source_currency AS currency,
-           source_minor AS amount_minor, created_at AS moved_at, 'done' AS standing, business_id, reference AS subject
+           source_minor AS amount_minor, created_at AS moved_at, 'done' AS status, business_id, reference AS subject
       FROM collection
      WHERE rail = $1
        AND CASE WHEN $4::text[] IS NULL THEN created_at >= $2 AND created_at < $3
@@ -68,7 +68,7 @@ _COLLECTIONS = """
 _RETURNS = """
     SELECT 'return' AS kind, 'out' AS direction, back.sent_as AS transaction_id, back.reference, back.currency,
            back.amount_minor, coalesce(back.confirmed_at, back.asked_at) AS moved_at,
-           CASE back.status WHEN 'confirmed' THEN 'done' ELSE 'under_way' END AS standing, back.business_id,
+           CASE back.status WHEN 'confirmed' THEN 'done' ELSE 'under_way' END AS status, back.business_id,
            coalesce(payment.pay_code, collection.reference) AS subject
       FROM money_return AS back
       LEFT JOIN payment ON payment.business_id = back.business_id AND payment.id = back.payment_id
@@ -84,7 +84,7 @@ _RETURNS = """
 _REFUNDS = """
     SELECT 'refund' AS kind, 'out' AS direction, leg.sent_as AS transaction_id, leg.reference, leg.currency,
            leg.amount_minor, coalesce(leg.completed_at, refund.initiated_at) AS moved_at,
-           CASE leg.status WHEN 'successful' THEN 'done' WHEN 'failed' THEN 'failed' ELSE 'under_way' END AS standing,
+           CASE leg.status WHEN 'successful' THEN 'done' WHEN 'failed' THEN 'failed' ELSE 'under_way' END AS status,
            leg.business_id, coalesce(payment.pay_code, collection.reference) AS subject
       FROM refund_leg AS leg
       JOIN refund ON refund.business_id = leg.business_id AND refund.id = leg.refund_id
@@ -100,7 +100,7 @@ _REFUNDS = """
 """
 _REVERSALS = """
     SELECT 'reversal' AS kind, 'out' AS direction, reversal.reversal_id AS transaction_id, NULL AS reference,
-           reversal.currency, reversal.amount_minor, reversal.created_at AS moved_at, 'done' AS standing,
+           reversal.currency, reversal.amount_minor, reversal.created_at AS moved_at, 'done' AS status,
            of.business_id, of.subject
       FROM credit_reversal AS reversal
      CROSS JOIN LATERAL reversed_money(reversal.rail, reversal.account_number, reversal.transaction_id) AS of
@@ -153,7 +153,7 @@ def _movement(row: Row) -> Movement:
         reference=row["reference"],
         amount=Money(row["amount_minor"], Currency(row["currency"])),
         at=row["moved_at"],
-        standing=MovementStatus(row["standing"]),
+        status=MovementStatus(row["status"]),
         business_id=row["business_id"],
         subject=row["subject"],
     )

@@ -233,7 +233,10 @@ def exchange_of(subject: Subject, amount: Money, chosen: RefundRate | None) -> R
         raise Conflict(CONVERTED)
     today = subject.conversion.today
     if today is None:
-        raise Conflict(f"there is no fresh rate of {amount.currency} in {subject.conversion.worth.currency}; set one")
+        raise Conflict(
+            f"there is no fresh rate of {amount.currency} in {subject.conversion.worth.currency}; set it with "
+            "`tidegate rate set`"
+        )
     worth = worth_of(amount, today)
     whole = subject.conversion.worth
     # Cumulative rounding, so that refunds of all parts debit no more than was credited.

@@ -172,7 +172,7 @@ async def list_legs(tx: Tx, business_id: str, refund_id: int) -> list[Leg]:
 
 
 async def complete(tx: Tx, refund: Refund) -> None:
-    """The failed part can be refunded again. A payer who is sent receipts is told of what arrived."""
+    """The failed part can be refunded again. Where receipts are sent, a mail says what arrived."""
     await tx.execute(
         """
         WITH ended AS (

@@ -151,7 +151,7 @@ async def list_proposed(tx: Tx, business_id: str, command: str, ids: Sequence[st
 
 
 async def forget(tx: Tx, ids: Sequence[str], *, now: datetime) -> None:
-    """Of those that nobody approved."""
+    """Of those that were not approved."""
     await tx.execute(
         """
         UPDATE erasure SET emails = NULL, phones = NULL, ended_at = $2, worked_until = NULL

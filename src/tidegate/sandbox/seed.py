@@ -144,7 +144,7 @@ def keep_rolled_key(path: Path, business_id: str, secret_key: str) -> None:
 
 
 def keep_proposed_key(path: Path, business_id: str, secret_key: str) -> None:
-    """Of a roll that waits for an approval: nobody has the key again when it is given."""
+    """Of a roll that waits for an approval: the key is not shown again once it is approved."""
     if read_file(path).get("businessId") == business_id:
         _write(path, {**json.loads(path.read_text()), _PROPOSED: secret_key})
 

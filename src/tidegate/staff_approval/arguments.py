@@ -47,8 +47,16 @@ class ApprovalArguments(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: datetime | None = None
 
 
-class SettingArguments(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Settings of a merchant that widen what it may do, or what is credited. Those that are absent stay."""
+class PartialArguments(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Those that are absent stay."""
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        return {name: value for name, value in msgspec.structs.asdict(self).items() if value is not None}
+
+
+class SettingArguments(PartialArguments, frozen=True, kw_only=True):
+    """Settings of a merchant that widen what it may do, or what is credited."""
 
     status: str | None = None
     rate_per_second: int | None = None
@@ -58,10 +66,6 @@ class SettingArguments(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     inflow_name_policy: str | None = None
     redirect_hosts: list[str] | None = None
     checkout_origins: list[str] | None = None
-
-    @property
-    def changes(self) -> dict[str, Any]:
-        return {name: value for name, value in msgspec.structs.asdict(self).items() if value is not None}
 
 
 class PriceArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,16 +120,12 @@ class EndpointArguments(msgspec.Struct, frozen=True, kw_only=True):
     rate_per_second: int
 
 
-class EndpointChanges(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Where a merchant's data is sent, and which. What is absent stays."""
+class EndpointChanges(PartialArguments, frozen=True, kw_only=True):
+    """Where a merchant's data is sent, and which."""
 
     url: str | None = None
     events: tuple[str, ...] | None = None
     status: EndpointStatus | None = None
-
-    @property
-    def changes(self) -> dict[str, Any]:
-        return {name: value for name, value in msgspec.structs.asdict(self).items() if value is not None}
 
 
 class StaffArguments(msgspec.Struct, frozen=True, kw_only=True):

@@ -34,32 +34,32 @@ from tidegate.staff_approval.arguments import (
 from tidegate.staff_approval.model import ProposalCheck
 
 
-async def credit(look: ProposalCheck, _: NoArguments) -> None:
-    await review.check_credit(look.tx, look.deps.payment, look.subject, now=look.now)
+async def credit(check: ProposalCheck, _: NoArguments) -> None:
+    await review.check_credit(check.tx, check.deps.payment, check.subject, now=check.now)
 
 
-async def send_back(look: ProposalCheck, _: ReturnArguments) -> None:
-    await review.check_return(look.tx, look.subject)
+async def send_back(check: ProposalCheck, _: ReturnArguments) -> None:
+    await review.check_return(check.tx, check.subject)
 
 
-async def assignment(look: ProposalCheck, to: AssignArguments) -> None:
-    deps, receipt_id = look.deps.payment, int(look.subject)
+async def assignment(check: ProposalCheck, to: AssignArguments) -> None:
+    deps, receipt_id = check.deps.payment, int(check.subject)
     if to.payment is not None:
         await suspense.check_payment(
-            look.tx, deps, receipt_id, business_id=to.business_id, reference=to.payment, now=look.now
+            check.tx, deps, receipt_id, business_id=to.business_id, reference=to.payment, now=check.now
         )
     else:
         await suspense.check_account(
-            look.tx, deps, receipt_id, business_id=to.business_id, account_id=to.account_id or "", now=look.now
+            check.tx, deps, receipt_id, business_id=to.business_id, account_id=to.account_id or "", now=check.now
         )
 
 
-async def suspense_return(look: ProposalCheck, _: NoArguments) -> None:
-    await suspense.check(look.tx, int(look.subject), "returned")
+async def suspense_return(check: ProposalCheck, _: NoArguments) -> None:
+    await suspense.check(check.tx, int(check.subject), "returned")
 
 
-async def suspense_close(look: ProposalCheck, _: NoArguments) -> None:
-    await suspense.check(look.tx, int(look.subject), "closed")
+async def suspense_close(check: ProposalCheck, _: NoArguments) -> None:
+    await suspense.check(check.tx, int(check.subject), "closed")
 
 
 async def refundable(tx: Tx, business_id: str, reference: str) -> str:
@@ -67,57 +67,57 @@ async def refundable(tx: Tx, business_id: str, reference: str) -> str:
     return await refunds.find_reference(tx, business_id, reference) or reference
 
 
-async def refund(look: ProposalCheck, wanted: OperatorRefund) -> None:
-    lasts = look.deps.payment.inflow_terms.rate_lasts
-    subject = await refunds.look_at(look.tx, look.business_id, look.subject, rate_lasts=lasts, now=look.now)
-    asked = RefundRequest(reference=look.subject, amount=wanted.amount).amount_in(subject.received.currency)
+async def refund(check: ProposalCheck, wanted: OperatorRefund) -> None:
+    lasts = check.deps.payment.inflow_terms.rate_lasts
+    subject = await refunds.look_at(check.tx, check.business_id, check.subject, rate_lasts=lasts, now=check.now)
+    asked = RefundRequest(reference=check.subject, amount=wanted.amount).amount_in(subject.received.currency)
     refund_model.exchange_of(subject, refund_model.amount_of(subject, asked), wanted.rate)
 
 
-async def request_again(look: ProposalCheck, _: NoArguments) -> None:
-    await requests.check(look.tx, look.business_id, look.subject, now=look.now)
+async def request_again(check: ProposalCheck, _: NoArguments) -> None:
+    await requests.check(check.tx, check.business_id, check.subject, now=check.now)
 
 
-async def payout(look: ProposalCheck, _: Any) -> None:
-    found = await payout_store.find(look.tx, look.business_id, look.subject)
+async def payout(check: ProposalCheck, _: Any) -> None:
+    found = await payout_store.find(check.tx, check.business_id, check.subject)
     if found is None or found.status != "proposed":
-        raise Conflict(f"{look.subject} is {found.status if found else 'unknown'}; only a proposed payment is paid")
+        raise Conflict(f"{check.subject} is {found.status if found else 'unknown'}; only a proposed payment is paid")
 
 
-async def account_approval(look: ProposalCheck, _: Any) -> None:
-    await _account(look, AccountAction.APPROVE)
+async def account_approval(check: ProposalCheck, _: Any) -> None:
+    await _account(check, AccountAction.APPROVE)
 
 
-async def account_reinstatement(look: ProposalCheck, _: NoArguments) -> None:
-    await _account(look, AccountAction.REINSTATE)
+async def account_reinstatement(check: ProposalCheck, _: NoArguments) -> None:
+    await _account(check, AccountAction.REINSTATE)
 
 
-async def _account(look: ProposalCheck, action: AccountAction) -> None:
-    found = await account_store.find(look.tx, look.business_id, look.subject)
+async def _account(check: ProposalCheck, action: AccountAction) -> None:
+    found = await account_store.find(check.tx, check.business_id, check.subject)
     if found is None:
-        raise NotFound(f"there is no account {look.subject}")
+        raise NotFound(f"there is no account {check.subject}")
     accounts.refuse_unless_allowed(found, action)
 
 
-async def settings(look: ProposalCheck, wanted: SettingArguments) -> None:
-    await merchants.refuse_needless(look.tx, look.business_id, wanted.changes)
+async def settings(check: ProposalCheck, wanted: SettingArguments) -> None:
+    await merchants.refuse_needless(check.tx, check.business_id, wanted.changes)
 
 
-async def key(look: ProposalCheck, wanted: RollArguments) -> None:
+async def key(check: ProposalCheck, wanted: RollArguments) -> None:
     if wanted.key_id is None:
         return
-    found = await merchant_store.find_key(look.tx, look.business_id, wanted.key_id)
+    found = await merchant_store.find_key(check.tx, check.business_id, wanted.key_id)
     if found is None:
-        raise NotFound(f"the business {look.business_id} has no key {wanted.key_id}")
-    if not found.is_valid_at(look.now):
+        raise NotFound(f"the business {check.business_id} has no key {wanted.key_id}")
+    if not found.is_valid_at(check.now):
         raise Conflict("this key has ended; make a new one")
 
 
-async def staff(look: ProposalCheck, _: NoArguments) -> None:
-    await staff_commands.get(look.tx, look.subject)
+async def staff(check: ProposalCheck, _: NoArguments) -> None:
+    await staff_commands.get(check.tx, check.subject)
 
 
-async def person(look: ProposalCheck, _: NoArguments) -> None:
-    found = await people.find_by_email(look.tx, look.subject)
+async def person(check: ProposalCheck, _: NoArguments) -> None:
+    found = await people.find_by_email(check.tx, check.subject)
     if found is not None and not found[0].has_second_factor:
-        raise Conflict(f"{look.subject} has no second factor; nothing is to be removed")
+        raise Conflict(f"{check.subject} has no second factor; nothing is to be removed")

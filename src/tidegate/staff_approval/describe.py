@@ -48,7 +48,7 @@ from tidegate.staff_approval.arguments import (
     percent_of,
     shown,
 )
-from tidegate.staff_approval.model import ProposalFact, ProposalLook
+from tidegate.staff_approval.model import ProposalContext, ProposalFact
 from tidegate.staff_approval.setting_words import SETTING_LABELS, setting_text
 from tidegate.staff_approval.subject_store import MovingMoney
 from tidegate.webhook import store as webhook_store
@@ -56,8 +56,8 @@ from tidegate.webhook import store as webhook_store
 NONE = "–"
 
 
-async def inflow(look: ProposalLook, _: NoArguments) -> list[ProposalFact]:
-    held = await collection_store.find(look.tx, look.business_id, look.subject)
+async def inflow(context: ProposalContext, _: NoArguments) -> list[ProposalFact]:
+    held = await collection_store.find(context.tx, context.business_id, context.subject)
     if held is None:
         return []
     facts = [
@@ -67,28 +67,28 @@ async def inflow(look: ProposalLook, _: NoArguments) -> list[ProposalFact]:
         ProposalFact("Account of", held.name_check.holder, page=f"/accounts/{held.account_id}", is_personal=True),
         *(ProposalFact("Held because", reason.sentence) for reason in held.held_for),
     ]
-    if look.command != "inflow.credit":
+    if context.command != "inflow.credit":
         return facts
-    now = look.deps.clock.now_of(look.business_id)
-    change = await review.preview(look.tx, look.deps.payment, held, now=now)
+    now = context.deps.clock.now_of(context.business_id)
+    change = await review.preview(context.tx, context.deps.payment, held, now=now)
     if not isinstance(change, CollectionChange):
         return [*facts, ProposalFact("Cannot be credited", change.sentence)]
     credited = change.collection.credited
     return [*facts, ProposalFact("Credited to the wallet", credited.net)] if credited else facts
 
 
-async def suspense(look: ProposalLook, _: NoArguments) -> list[ProposalFact]:
-    receipt = await suspense_store.find_open(look.tx, int(look.subject))
+async def suspense(context: ProposalContext, _: NoArguments) -> list[ProposalFact]:
+    receipt = await suspense_store.find_open(context.tx, int(context.subject))
     if receipt is not None:
         return [
             ProposalFact("Amount", receipt.amount),
             ProposalFact("Payer", receipt.payer.get("name") or NONE, is_personal=True),
             ProposalFact("Narration", receipt.remittance or NONE, is_personal=True),
         ]
-    decided = await suspense_store.find_decision(look.tx, int(look.subject))
+    decided = await suspense_store.find_decision(context.tx, int(context.subject))
     if decided is None or decided.amount is None:
         return []
-    transfer = await suspense_store.find_decided(look.tx, decided)
+    transfer = await suspense_store.find_decided(context.tx, decided)
     return [
         ProposalFact("Amount", decided.amount),
         ProposalFact("Payer", (transfer and transfer.payer) or NONE, is_personal=True),
@@ -96,33 +96,33 @@ async def suspense(look: ProposalLook, _: NoArguments) -> list[ProposalFact]:
     ]
 
 
-async def assignment(look: ProposalLook, to: AssignArguments) -> list[ProposalFact]:
-    names = await subject_store.names_of(look.tx, [to.business_id])
+async def assignment(context: ProposalContext, to: AssignArguments) -> list[ProposalFact]:
+    names = await subject_store.names_of(context.tx, [to.business_id])
     owner = ProposalFact("To", names.get(to.business_id, to.business_id), page=f"/merchants/{to.business_id}")
-    facts = [*await suspense(look, NoArguments()), owner]
+    facts = [*await suspense(context, NoArguments()), owner]
     if to.payment is None:
-        account = await account_store.find(look.tx, to.business_id, to.account_id or "")
+        account = await account_store.find(context.tx, to.business_id, to.account_id or "")
         return (
             [*facts, ProposalFact("Account of", account.holder, page=f"/accounts/{account.id}", is_personal=True)]
             if account
             else facts
         )
-    payment = await subject_store.find_payment(look.tx, to.business_id, to.payment)
+    payment = await subject_store.find_payment(context.tx, to.business_id, to.payment)
     if payment is None:
         return facts
     reference, status, expected = payment
     return [*facts, ProposalFact("Payment", f"{reference}, {status}"), ProposalFact("It expects", expected)]
 
 
-async def refund(look: ProposalLook, wanted: OperatorRefund) -> list[ProposalFact]:
-    lasts, now = look.deps.payment.inflow_terms.rate_lasts, look.deps.clock.now_of(look.business_id)
-    payer = await subject_store.find_payer(look.tx, look.business_id, look.subject)
+async def refund(context: ProposalContext, wanted: OperatorRefund) -> list[ProposalFact]:
+    lasts, now = context.deps.payment.inflow_terms.rate_lasts, context.deps.clock.now_of(context.business_id)
+    payer = await subject_store.find_payer(context.tx, context.business_id, context.subject)
     of_payer = ProposalFact("Payer", payer or NONE, is_personal=True)
     reason = [ProposalFact("Reason, the customer reads it", wanted.reason, is_personal=True)] if wanted.reason else []
     try:
-        subject = await refunds.look_at(look.tx, look.business_id, look.subject, rate_lasts=lasts, now=now)
+        subject = await refunds.look_at(context.tx, context.business_id, context.subject, rate_lasts=lasts, now=now)
         of = ProposalFact("Of", subject.merchant_reference or subject.reference)
-        asked = RefundRequest(reference=look.subject, amount=wanted.amount).amount_in(subject.received.currency)
+        asked = RefundRequest(reference=context.subject, amount=wanted.amount).amount_in(subject.received.currency)
         amount = refund_model.amount_of(subject, asked)
         exchange = refund_model.exchange_of(subject, amount, wanted.rate)
     except Refusal as impossible:
@@ -161,23 +161,23 @@ def exchange_words(exchange: RefundExchange) -> tuple[str, str | Money]:
     return ("Exchange gain", exchange.gain) if exchange.gain.minor > 0 else ("Exchange loss", -exchange.gain)
 
 
-async def quarantined(look: ProposalLook, _: NoArguments) -> list[ProposalFact]:
-    rail, _slash, notification_id = look.subject.partition("/")
-    note = await subject_store.find_quarantine_note(look.tx, rail, notification_id)
+async def quarantined(context: ProposalContext, _: NoArguments) -> list[ProposalFact]:
+    rail, _slash, notification_id = context.subject.partition("/")
+    note = await subject_store.find_quarantine_note(context.tx, rail, notification_id)
     return [ProposalFact("What contradicts", note)] if note else []
 
 
-async def money_return(look: ProposalLook, _: Any) -> list[ProposalFact]:
-    return _moving(await subject_store.find_return(look.tx, look.business_id, look.subject))
+async def money_return(context: ProposalContext, _: Any) -> list[ProposalFact]:
+    return _moving(await subject_store.find_return(context.tx, context.business_id, context.subject))
 
 
-async def refund_leg(look: ProposalLook, _: Any) -> list[ProposalFact]:
-    return _moving(await subject_store.find_refund_leg(look.tx, look.business_id, look.subject))
+async def refund_leg(context: ProposalContext, _: Any) -> list[ProposalFact]:
+    return _moving(await subject_store.find_refund_leg(context.tx, context.business_id, context.subject))
 
 
-async def dispute(look: ProposalLook, _: Any) -> list[ProposalFact]:
-    rail, _slash, dispute_id = look.subject.partition("/")
-    return _moving(await subject_store.find_dispute(look.tx, look.business_id, rail, dispute_id))
+async def dispute(context: ProposalContext, _: Any) -> list[ProposalFact]:
+    rail, _slash, dispute_id = context.subject.partition("/")
+    return _moving(await subject_store.find_dispute(context.tx, context.business_id, rail, dispute_id))
 
 
 def _moving(found: MovingMoney | None) -> list[ProposalFact]:
@@ -191,8 +191,8 @@ def _moving(found: MovingMoney | None) -> list[ProposalFact]:
     ]
 
 
-async def payout(look: ProposalLook, _: PayoutArguments) -> list[ProposalFact]:
-    found = await payout_store.find(look.tx, look.business_id, look.subject)
+async def payout(context: ProposalContext, _: PayoutArguments) -> list[ProposalFact]:
+    found = await payout_store.find(context.tx, context.business_id, context.subject)
     if found is None:
         return []
     return [
@@ -201,9 +201,9 @@ async def payout(look: ProposalLook, _: PayoutArguments) -> list[ProposalFact]:
     ]
 
 
-async def bank_entry(look: ProposalLook, _: Any) -> list[ProposalFact]:
-    file_id, _slash, number = look.subject.partition("/")
-    found = await subject_store.find_bank_entry(look.tx, file_id, number)
+async def bank_entry(context: ProposalContext, _: Any) -> list[ProposalFact]:
+    file_id, _slash, number = context.subject.partition("/")
+    found = await subject_store.find_bank_entry(context.tx, file_id, number)
     if found is None:
         return []
     entry, note = found
@@ -215,39 +215,39 @@ async def bank_entry(look: ProposalLook, _: Any) -> list[ProposalFact]:
     ]
 
 
-async def pause(look: ProposalLook, _: NoArguments) -> list[ProposalFact]:
-    found = [one for one in await pause_store.list_open(look.tx) if one.rail == look.subject]
+async def pause(context: ProposalContext, _: NoArguments) -> list[ProposalFact]:
+    found = [one for one in await pause_store.list_open(context.tx) if one.rail == context.subject]
     return [ProposalFact("Paused because", one.reason) for one in found]
 
 
-async def rate(look: ProposalLook, wanted: RateArguments) -> list[ProposalFact]:
+async def rate(context: ProposalContext, wanted: RateArguments) -> list[ProposalFact]:
     """An old quote is used only while there is no newer one."""
     quoted = f"{wanted.quoted_at:%-d %b %Y, %H:%M} UTC" if wanted.quoted_at else "when it was proposed"
-    used = (await _used_rates(look)).get((wanted.base, wanted.quote))
+    used = (await _used_rates(context)).get((wanted.base, wanted.quote))
     spread = percent_of(wanted.spread_basis_points)
     return [
         _rate(wanted, used),
         ProposalFact("Spread", spread, before=percent_of(used.spread_basis_points) if used else None),
         ProposalFact("Source", wanted.source, before=used.source if used else None),
         ProposalFact("Quoted", quoted),
-        *_too_old(look, [wanted]),
+        *_too_old(context, [wanted]),
     ]
 
 
-async def rates(look: ProposalLook, wanted: ImportArguments) -> list[ProposalFact]:
-    used = await _used_rates(look)
+async def rates(context: ProposalContext, wanted: ImportArguments) -> list[ProposalFact]:
+    used = await _used_rates(context)
     days = sorted({one.quoted_at.date() for one in wanted.rates if one.quoted_at})
     sources = sorted({one.source for one in wanted.rates})
     return [
         ProposalFact("Source", ", ".join(sources)),
         ProposalFact("Day of the file", ", ".join(f"{day:%-d %b %Y}" for day in days)),
         *(_rate(one, used.get((one.base, one.quote))) for one in wanted.rates),
-        *_too_old(look, wanted.rates),
+        *_too_old(context, wanted.rates),
     ]
 
 
-async def _used_rates(look: ProposalLook) -> dict[tuple[Currency, Currency], Rate]:
-    return {(one.base, one.quote): one for one in await review_store.list_rates(look.tx, look.business_id)}
+async def _used_rates(context: ProposalContext) -> dict[tuple[Currency, Currency], Rate]:
+    return {(one.base, one.quote): one for one in await review_store.list_rates(context.tx, context.business_id)}
 
 
 def _rate(wanted: RateArguments, used: Rate | None) -> ProposalFact:
@@ -261,23 +261,23 @@ def _rate(wanted: RateArguments, used: Rate | None) -> ProposalFact:
     return ProposalFact(label, f"{wanted.rate:f} ({off:+.2f} %)", before=f"{used.rate:f}")
 
 
-def _too_old(look: ProposalLook, wanted: Sequence[RateArguments]) -> list[ProposalFact]:
+def _too_old(context: ProposalContext, wanted: Sequence[RateArguments]) -> list[ProposalFact]:
     """By the real time, as all rates of the operator."""
-    lasts = look.deps.payment.inflow_terms.rate_lasts
-    oldest = min(one.quoted_at or look.asked_at for one in wanted)
-    if look.deps.clock.now() - oldest <= lasts:
+    lasts = context.deps.payment.inflow_terms.rate_lasts
+    oldest = min(one.quoted_at or context.asked_at for one in wanted)
+    if context.deps.clock.now() - oldest <= lasts:
         return []
     minutes = lasts // timedelta(minutes=1)
     return [ProposalFact("Too old", f"a rate is used for {minutes} minutes after its quote; propose a newer one")]
 
 
-async def account_approval(look: ProposalLook, wanted: ApprovalArguments) -> list[ProposalFact]:
+async def account_approval(context: ProposalContext, wanted: ApprovalArguments) -> list[ProposalFact]:
     until = "permanent" if wanted.expires_at is None else f"until {wanted.expires_at:%-d %b %Y, %H:%M} UTC"
-    return [*await account(look, wanted), ProposalFact("Open", until)]
+    return [*await account(context, wanted), ProposalFact("Open", until)]
 
 
-async def account(look: ProposalLook, _: Any) -> list[ProposalFact]:
-    found = await account_store.find(look.tx, look.business_id, look.subject)
+async def account(context: ProposalContext, _: Any) -> list[ProposalFact]:
+    found = await account_store.find(context.tx, context.business_id, context.subject)
     if found is None:
         return []
     return [
@@ -286,14 +286,14 @@ async def account(look: ProposalLook, _: Any) -> list[ProposalFact]:
         ProposalFact("Now", "suspended" if found.is_suspended else found.status.value),
         *(
             ProposalFact("Not answered", one.question)
-            for one in await question_store.list_of(look.tx, look.business_id, look.subject)
+            for one in await question_store.list_of(context.tx, context.business_id, context.subject)
             if one.is_open
         ),
     ]
 
 
-async def settings(look: ProposalLook, wanted: SettingArguments) -> list[ProposalFact]:
-    business = await merchant_store.find_business(look.tx, look.business_id)
+async def settings(context: ProposalContext, wanted: SettingArguments) -> list[ProposalFact]:
+    business = await merchant_store.find_business(context.tx, context.business_id)
     if business is None:
         return []
     facts = [
@@ -306,8 +306,8 @@ async def settings(look: ProposalLook, wanted: SettingArguments) -> list[Proposa
     return [*facts, ProposalFact("Suspended because", suspended)] if suspended else facts
 
 
-async def price(look: ProposalLook, wanted: PriceArguments) -> list[ProposalFact]:
-    business = await merchant_store.find_business(look.tx, look.business_id)
+async def price(context: ProposalContext, wanted: PriceArguments) -> list[ProposalFact]:
+    business = await merchant_store.find_business(context.tx, context.business_id)
     method = priced_in(wanted.method)
     before = business.fee_rule_for(wanted.currency, method) if business else None
     label = f"{METHOD_WORDS[method]} in {wanted.currency}"
@@ -318,7 +318,7 @@ def _fee(rule: FeeRule | PriceArguments | None, currency: Currency) -> str:
     return fee_words(rule, currency) if rule else NONE
 
 
-async def new_key(_look: ProposalLook, wanted: KeyArguments) -> list[ProposalFact]:
+async def new_key(_look: ProposalContext, wanted: KeyArguments) -> list[ProposalFact]:
     asked = wanted.request
     limits = ", ".join(str(Money(m * Currency(c).minor_per_major, Currency(c))) for c, m in asked.refund_max.items())
     return [
@@ -329,19 +329,19 @@ async def new_key(_look: ProposalLook, wanted: KeyArguments) -> list[ProposalFac
     ]
 
 
-async def roll(look: ProposalLook, wanted: RollArguments) -> list[ProposalFact]:
+async def roll(context: ProposalContext, wanted: RollArguments) -> list[ProposalFact]:
     if wanted.key_id is None:
         return []
-    key = await merchant_store.find_key(look.tx, look.business_id, wanted.key_id)
+    key = await merchant_store.find_key(context.tx, context.business_id, wanted.key_id)
     return [ProposalFact("Key", f"{key.name or NONE}, ends in {key.last_four}")] if key else []
 
 
-async def new_endpoint(_look: ProposalLook, wanted: EndpointArguments) -> list[ProposalFact]:
+async def new_endpoint(_look: ProposalContext, wanted: EndpointArguments) -> list[ProposalFact]:
     return [ProposalFact("Address", wanted.url), ProposalFact("Events", ", ".join(wanted.events))]
 
 
-async def endpoint(look: ProposalLook, wanted: EndpointChanges) -> list[ProposalFact]:
-    found = await webhook_store.find(look.tx, look.business_id, look.subject)
+async def endpoint(context: ProposalContext, wanted: EndpointChanges) -> list[ProposalFact]:
+    found = await webhook_store.find(context.tx, context.business_id, context.subject)
     if found is None:
         return [ProposalFact(name.capitalize(), shown(value)) for name, value in wanted.changes.items()]
     address = [] if wanted.url else [ProposalFact("Address", found.url)]
@@ -353,30 +353,30 @@ async def endpoint(look: ProposalLook, wanted: EndpointChanges) -> list[Proposal
     ]
 
 
-async def owner(look: ProposalLook, _: NoArguments) -> list[ProposalFact]:
+async def owner(context: ProposalContext, _: NoArguments) -> list[ProposalFact]:
     """Whether the address is known already: a person of another business gets this one too."""
-    person = await subject_store.find_person(look.tx, look.subject)
+    person = await subject_store.find_person(context.tx, context.subject)
     return [
-        ProposalFact("Address", look.subject),
+        ProposalFact("Address", context.subject),
         ProposalFact("Person", person.name if person else "signs in for the first time"),
     ]
 
 
-async def person(look: ProposalLook, _: NoArguments) -> list[ProposalFact]:
-    found = await subject_store.find_person(look.tx, look.subject)
+async def person(context: ProposalContext, _: NoArguments) -> list[ProposalFact]:
+    found = await subject_store.find_person(context.tx, context.subject)
     if found is None:
         return []
     return [ProposalFact("Person", found.name), ProposalFact("Member of", ", ".join(found.businesses) or NONE)]
 
 
-async def new_staff(look: ProposalLook, wanted: StaffArguments) -> list[ProposalFact]:
-    known = await staff_store.find_by_email(look.tx, look.subject)
+async def new_staff(context: ProposalContext, wanted: StaffArguments) -> list[ProposalFact]:
+    known = await staff_store.find_by_email(context.tx, context.subject)
     return [
-        ProposalFact("Address", look.subject),
+        ProposalFact("Address", context.subject),
         ProposalFact("Role", wanted.role.value, before=known.role.value if known else None),
     ]
 
 
-async def staff(look: ProposalLook, _: NoArguments) -> list[ProposalFact]:
-    known = await staff_store.find_by_email(look.tx, look.subject)
+async def staff(context: ProposalContext, _: NoArguments) -> list[ProposalFact]:
+    known = await staff_store.find_by_email(context.tx, context.subject)
     return [ProposalFact("Name", known.member.name), ProposalFact("Role", known.role.value)] if known else []

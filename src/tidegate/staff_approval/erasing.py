@@ -7,7 +7,7 @@ from tidegate.retention import erasure_store as store
 from tidegate.retention.erase import KINDS, LEFT
 from tidegate.staff_approval import subject_store
 from tidegate.staff_approval.arguments import NoArguments
-from tidegate.staff_approval.model import ProposalFact, ProposalLook, StaffCommandRun
+from tidegate.staff_approval.model import ProposalContext, ProposalFact, StaffCommandRun
 
 COUNTED_SOON = "being counted; look again in a minute, while a worker runs"
 
@@ -20,12 +20,12 @@ async def run(run: StaffCommandRun, _: NoArguments) -> object:
     return run.subject
 
 
-async def facts(look: ProposalLook, _: NoArguments) -> list[ProposalFact]:
+async def facts(context: ProposalContext, _: NoArguments) -> list[ProposalFact]:
     """All but the merchant is read where it is kept, and forgotten there."""
-    asked = await store.find(look.tx, look.subject)
+    asked = await store.find(context.tx, context.subject)
     if asked is None or asked.emails is None or asked.phones is None:
         return []
-    names = await subject_store.names_of(look.tx, [asked.only_of]) if asked.only_of else {}
+    names = await subject_store.names_of(context.tx, [asked.only_of]) if asked.only_of else {}
     whom = [("E-mail", ", ".join(asked.emails)), ("Phone", ", ".join(asked.phones))]
     counts = counted_words(asked.found.rows if asked.found else {}, KINDS)
     left = counted_words(asked.found.left if asked.found else {}, LEFT)

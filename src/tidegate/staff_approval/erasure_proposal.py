@@ -15,7 +15,7 @@ from tidegate.staff_approval import commands
 from tidegate.staff_approval.model import StaffApprovalDeps
 from tidegate.staff_approval.proposals import facts_to_keep
 
-# Of a request that nobody has seen before.
+# Of a new request.
 VERSION = 1
 
 

@@ -77,8 +77,8 @@ class ProposalFact(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class ProposalLook:
-    """A proposal that is looked at, with what it is about."""
+class ProposalContext:
+    """A proposal for an approver to read, and its subject."""
 
     tx: Tx
     deps: StaffApprovalDeps
@@ -125,7 +125,7 @@ class StaffCommand:
     run: Callable[[StaffCommandRun, Any], Awaitable[object]]
     words: Callable[[Any], str]
     # Of its subject, and of what it would do.
-    facts: Callable[[ProposalLook, Any], Awaitable[list[ProposalFact]]]
+    facts: Callable[[ProposalContext, Any], Awaitable[list[ProposalFact]]]
     # The page of its subject, below the console.
     page: Callable[[ApprovalRequest], str]
     # Raises what the command would refuse.

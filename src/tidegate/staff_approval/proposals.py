@@ -10,7 +10,7 @@ from tidegate.approval.model import ApprovalRequest, Proposal
 from tidegate.core.ids import PLATFORM_BUSINESS_ID
 from tidegate.infra.db import Tx
 from tidegate.staff_approval import subject_store
-from tidegate.staff_approval.model import ProposalFact, ProposalLook, StaffApprovalDeps
+from tidegate.staff_approval.model import ProposalContext, ProposalFact, StaffApprovalDeps
 from tidegate.staff_approval.table import STAFF_COMMANDS
 
 _facts = msgspec.json.Decoder(list[ProposalFact])
@@ -18,17 +18,21 @@ _facts = msgspec.json.Decoder(list[ProposalFact])
 
 async def facts_to_keep(deps: StaffApprovalDeps, tx: Tx, proposal: Proposal) -> str:
     """As JSON. What can be erased has its place alone."""
-    look = ProposalLook(tx, deps, proposal.command, proposal.business_id, proposal.subject, deps.clock.now())
-    found = await STAFF_COMMANDS[proposal.command].facts(look, proposal.arguments)
+    context = ProposalContext(tx, deps, proposal.command, proposal.business_id, proposal.subject, deps.clock.now())
+    found = await STAFF_COMMANDS[proposal.command].facts(context, proposal.arguments)
     kept = [ProposalFact(fact.label, "", is_personal=True) if fact.is_personal else fact for fact in found]
     return msgspec.json.encode(kept).decode()
 
 
-async def _with_names(kept: list[ProposalFact], look: ProposalLook, arguments: msgspec.Struct) -> list[ProposalFact]:
+async def _with_names(
+    kept: list[ProposalFact], context: ProposalContext, arguments: msgspec.Struct
+) -> list[ProposalFact]:
     """Names are read where they are kept; one that is no longer there is left out."""
     if not any(fact.is_personal for fact in kept):
         return kept
-    now = {fact.label: fact for fact in await STAFF_COMMANDS[look.command].facts(look, arguments) if fact.is_personal}
+    now = {
+        fact.label: fact for fact in await STAFF_COMMANDS[context.command].facts(context, arguments) if fact.is_personal
+    }
     filled = [now.get(fact.label) if fact.is_personal else fact for fact in kept]
     return [fact for fact in filled if fact is not None]
 
@@ -46,7 +50,7 @@ class DescribedProposal(msgspec.Struct, frozen=True, kw_only=True):
     facts: list[ProposalFact]
     # Of its subject, below the console.
     page: str
-    # Its subject has changed since, or is gone: nobody can approve it.
+    # Its subject has changed since, or is gone: it cannot be approved.
     is_void: bool
 
 
@@ -64,12 +68,12 @@ async def _described(
     command = STAFF_COMMANDS[request.command]
     arguments = msgspec.json.decode(request.arguments, type=command.arguments)
     version = await command.version(tx, request.business_id, request.subject) if request.status == "open" else None
-    look = ProposalLook(tx, deps, request.command, request.business_id, request.subject, request.asked_at)
+    context = ProposalContext(tx, deps, request.command, request.business_id, request.subject, request.asked_at)
     kept = None if request.status == "open" else _facts.decode(request.facts)
     if kept is None:
-        facts = await command.facts(look, arguments)
+        facts = await command.facts(context, arguments)
     else:
-        facts = await _with_names(kept, look, arguments)
+        facts = await _with_names(kept, context, arguments)
     return DescribedProposal(
         request=request,
         words=command.words(arguments),

@@ -137,19 +137,6 @@ async def rotate(tx: Tx, vault: Vault, business_id: str, endpoint_id: str, *, by
     return WithSecret(endpoint, secret)
 
 
-async def set_webhook_url(
-    webhook_deps: WebhookDeps, business_id: str, url: WebUrl, *, by: Actor, now: datetime
-) -> Endpoint | WithSecret:
-    """The specification's single webhook URL is the first endpoint. A secret is returned only when it is new."""
-    await refuse_forbidden(webhook_deps.guard, url)
-    endpoints = await list_all(webhook_deps.db, business_id)
-    if endpoints:
-        changes = {"url": str(url), "status": EndpointStatus.ENABLED}
-        return await change(webhook_deps.db, business_id, endpoints[0].id, changes, by=by, now=now)
-    async with webhook_deps.db.transaction() as tx:
-        return await create(tx, webhook_deps.vault, business_id, NewEndpoint(url=str(url)), by=by, now=now)
-
-
 async def send_test(tx: Tx, business_id: str, endpoint_id: str, *, by: Actor, now: datetime) -> Delivery:
     endpoint = await store.lock(tx, business_id, endpoint_id) or _not_found()
     if endpoint.status is not EndpointStatus.ENABLED:

@@ -29,7 +29,7 @@ def key_in(secret: str) -> bytes:
     except binascii.Error:
         raise ValueError(f"must be {PREFIX} followed by base64") from None
     if not SECRET_BYTES_MIN <= len(key) <= SECRET_BYTES_MAX:
-        raise ValueError(f"must carry {SECRET_BYTES_MIN} to {SECRET_BYTES_MAX} bytes")
+        raise ValueError(f"must encode {SECRET_BYTES_MIN} to {SECRET_BYTES_MAX} bytes")
     return key
 
 

@@ -18,6 +18,7 @@ from tidegate.core.money import Currency, Money
 from tidegate.infra.http.public_url import PublicUrl
 from tidegate.merchant.field import CustomerName, EmailAddress, PhoneNumber
 from tidegate.merchant.model import Business
+from tidegate.merchant.wire import logo_url
 from tidegate.payment.model import Customer
 from tidegate.payment_link.model import FieldRule, LinkState, LinkTerms, LinkView, fits, is_taken
 
@@ -68,8 +69,7 @@ class LinkPageModel:
 
     @property
     def logo_url(self) -> str | None:
-        logo_hash = self.business.brand.logo_hash
-        return self.site.url(f"{ROOT}/logo/{self.business.code}/{logo_hash}") if logo_hash else None
+        return logo_url(self.business, checkout_url=self.site.url(ROOT))
 
     @property
     def here(self) -> str:

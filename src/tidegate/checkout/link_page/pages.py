@@ -33,7 +33,7 @@ from tidegate.infra.page.router import PageRequest, PageRoute
 from tidegate.merchant.model import Business
 from tidegate.payment.wire import MethodsTaken
 from tidegate.payment_link import commands
-from tidegate.payment_link.commands import NO_LINK, LinkVisit, Opening
+from tidegate.payment_link.commands import NO_LINK, OpenedLink, Opening
 from tidegate.payment_link.openings import LinkOpenings
 
 PATH = f"{LINK_ROOT}/{{linkId}}"
@@ -49,31 +49,31 @@ class LinkPages:
     openings: LinkOpenings
 
     async def show(self, request: PageRequest) -> Html:
-        business, visit = await self._visit(request)
+        business, opened = await self._open(request)
         if is_opened_by_browser(request.method, request.headers):
-            self.openings.note(business.id, visit.view.link.id)
-        if visit.pay_code is not None:
-            return self._to_payment(visit.pay_code)
-        return self._page(request, business, visit)
+            self.openings.note(business.id, opened.view.link.id)
+        if opened.pay_code is not None:
+            return self._to_payment(opened.pay_code)
+        return self._page(request, business, opened)
 
     async def submit(self, request: PageRequest) -> Html:
         self.pages.csrf.check(request.headers, request.form.get("token"), scope=request.path["linkId"])
-        business, visit = await self._visit(request)
-        words, terms = self.pages.words_of(request), visit.view.link.terms
+        business, opened = await self._open(request)
+        words, terms = self.pages.words_of(request), opened.view.link.terms
         found = read_form(request.form, terms, words)
         form_id = request.form.get("once", "")
         if isinstance(found, Mapping) or not ids.looks_like_form_id(form_id):
             errors = found if isinstance(found, Mapping) else {}
-            return self._page(request, business, visit, FormState(typed(request.form), errors), status=422)
+            return self._page(request, business, opened, FormState(typed(request.form), errors), status=422)
         if not business.is_active:
-            return self._page(request, business, visit, status=409)
-        opening = Opening(visit.view.link.id, form_id, *found)
+            return self._page(request, business, opened, status=409)
+        opening = Opening(opened.view.link.id, form_id, *found)
         db, now = self.pages.commands.deps.db, self.pages.commands.clock.now_of(business.id)
         try:
             pay_code = await commands.open_payment(db, business, opening, taken=self.taken, now=now)
         except Conflict:
             # Ended, paid or taken meanwhile: the page as it now stands says which.
-            return see_other(self.pages.site.url(f"{LINK_ROOT}/{visit.view.link.id}"))
+            return see_other(self.pages.site.url(f"{LINK_ROOT}/{opened.view.link.id}"))
         return self._to_payment(pay_code)
 
     async def qr_svg(self, request: PageRequest) -> File:
@@ -91,13 +91,13 @@ class LinkPages:
             known = ", ".join(LANGUAGES)
             text = f"There is no poster in this language. Let `lang` be one of {known}, or leave it out.\n"
             return File(text.encode(), "text/plain; charset=utf-8", STATUS_OF[Invalid])
-        business, visit = await self._visit(request)
+        business, opened = await self._open(request)
         logo = await self.pages.logo_of(business)
         document = poster_of(
             business,
-            visit.view.link,
+            opened.view.link,
             self.pages.words_of(request),
-            address=self._address(visit.view.link.id),
+            address=self._address(opened.view.link.id),
             logo=logo.body if logo else None,
             is_test=self.pages.simulator is not None,
         )
@@ -115,7 +115,7 @@ class LinkPages:
     def _address(self, link_id: str) -> str:
         return f"{self.pages.site.base_url}{LINK_ROOT}/{link_id}"
 
-    async def _visit(self, request: PageRequest) -> tuple[Business, LinkVisit]:
+    async def _open(self, request: PageRequest) -> tuple[Business, OpenedLink]:
         link_id, checkout = request.path["linkId"], self.pages.commands
         code = ids.business_code_of_link(link_id)
         business = await checkout.key_cache.business_by_code(code) if code else None
@@ -123,7 +123,7 @@ class LinkPages:
             if business is None:
                 raise NotFound(NO_LINK)
             now = checkout.clock.now_of(business.id)
-            return business, await commands.visit(checkout.deps.db, business.id, link_id, now=now)
+            return business, await commands.open_link(checkout.deps.db, business.id, link_id, now=now)
         except NotFound:
             checkout.limit.count_unknown(request.client)
             raise
@@ -132,18 +132,18 @@ class LinkPages:
         self,
         request: PageRequest,
         business: Business,
-        visit: LinkVisit,
+        opened: OpenedLink,
         form: FormState = NOTHING_TYPED,
         *,
         status: int = 200,
     ) -> Html:
-        csrf, link_id = self.pages.csrf, visit.view.link.id
+        csrf, link_id = self.pages.csrf, opened.view.link.id
         visitor = csrf.visitor_of(request.cookies)
         once = request.form.get("once", "")
         page = LinkPageModel(
             business=business,
-            view=visit.view,
-            state=state_of_page(business, visit.view, now=self.pages.commands.clock.now_of(business.id)),
+            view=opened.view,
+            state=state_of_page(business, opened.view, now=self.pages.commands.clock.now_of(business.id)),
             words=self.pages.words_of(request),
             site=self.pages.site,
             token=csrf.token(visitor, scope=link_id),

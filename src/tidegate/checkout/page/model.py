@@ -19,6 +19,7 @@ from tidegate.core.money import Currency, Money
 from tidegate.infra.http.public_url import PublicUrl
 from tidegate.infra.timestamp import to_iso
 from tidegate.merchant.model import Business
+from tidegate.merchant.wire import logo_url
 from tidegate.payment.attempt import Attempt, AttemptStatus
 from tidegate.payment.change import PaymentSnapshot
 from tidegate.payment.model import Payment
@@ -135,8 +136,7 @@ class PageModel(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def logo_url(self) -> str | None:
-        logo_hash = self.business.brand.logo_hash
-        return self.site.url(f"{ROOT}/logo/{self.business.code}/{logo_hash}") if logo_hash else None
+        return logo_url(self.business, checkout_url=self.site.url(ROOT))
 
     @cached_property
     def expected(self) -> str:
@@ -266,10 +266,10 @@ class PageModel(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return (self.attempt and self.attempt.expires_at) or self.payment.expires_at
 
     @property
-    def is_told_later(self) -> bool:
+    def is_notified_later(self) -> bool:
         """The bank tells of the money in a file, perhaps on another day."""
         action = self.attempt.action if self.attempt else None
-        return isinstance(action, TransferAction) and action.is_told_later
+        return isinstance(action, TransferAction) and action.is_notified_later
 
     @property
     def attempt_age_s(self) -> int:

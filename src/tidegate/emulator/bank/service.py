@@ -91,7 +91,7 @@ class BankService:
     def statement(
         self, account: str, *, kind: str = "camt", pages: int = 1, without_page: int = 0, closing: Decimal | None = None
     ) -> list[Path]:
-        """Of all that was booked since the last one. The balances are true, unless it is told to lie."""
+        """Of all that was booked since the last one. The balances are true, unless they are set to be wrong."""
         entries, self.entries[account] = self.entries[account], []
         self.sequences[account] += 1
         size = -(-len(entries) // pages) or 1

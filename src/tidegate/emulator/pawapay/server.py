@@ -11,7 +11,7 @@ import aiohttp
 from aiohttp import web
 
 from tidegate.emulator.control import plain_refusals
-from tidegate.emulator.http import beside, listening
+from tidegate.emulator.http import beside, listening, middleware_of
 from tidegate.emulator.pawapay.api import PawapayApi
 from tidegate.emulator.pawapay.control import PawapayControl
 from tidegate.emulator.pawapay.model import EmulatedPawapayAccount
@@ -40,7 +40,7 @@ async def running(
     """On ports of the system's choice, where none is given."""
     service = PawapayService(account)
     api = PawapayApi(service)
-    api_app = web.Application(middlewares=[api.middleware])
+    api_app = web.Application(middlewares=[middleware_of(api.answer)])
     api_app.add_routes(api.routes())
     page_app, control_app = web.Application(), web.Application(middlewares=[plain_refusals])
     page_app.add_routes(PawapayPage(service).routes())

@@ -38,15 +38,7 @@ class PaystackApi:
             web.get("/balance", self._balance),
         ]
 
-    @property
-    def middleware(self) -> Any:
-        @web.middleware
-        async def guard(request: web.Request, handler: ApiHandler) -> web.StreamResponse:
-            return await self._answer(request, handler)
-
-        return guard
-
-    async def _answer(self, request: web.Request, handler: ApiHandler) -> web.StreamResponse:
+    async def answer(self, request: web.Request, handler: ApiHandler) -> web.StreamResponse:
         fault = self._service.faults.take(request.method, request.path)
         if fault is FaultKind.REFUSED:
             return hang_up(request)

@@ -11,7 +11,7 @@ import aiohttp
 from aiohttp import web
 
 from tidegate.emulator.control import plain_refusals
-from tidegate.emulator.http import beside, listening
+from tidegate.emulator.http import beside, listening, middleware_of
 from tidegate.emulator.paystack.api import PaystackApi
 from tidegate.emulator.paystack.control import PaystackControl
 from tidegate.emulator.paystack.model import EmulatedAccount
@@ -35,7 +35,7 @@ async def running(
     """On ports of the system's choice, where none is given."""
     service = PaystackService(account)
     api = PaystackApi(service)
-    api_app = web.Application(middlewares=[api.middleware])
+    api_app = web.Application(middlewares=[middleware_of(api.answer)])
     api_app.add_routes(api.routes())
     page_app, control_app = web.Application(), web.Application(middlewares=[plain_refusals])
     page_app.add_routes(PaystackPage(service).routes())

@@ -161,7 +161,7 @@ def _place_of_root(home: Path) -> Path:
     link = home / DATA_LINK
     if not link.is_symlink():
         return SHARED_STATE / secrets.token_hex(DATA_NAME_BYTES)
-    # Whoever owns `home` can put any link there; root follows it to none but its own folder.
+    # The owner of `home` can put any link there; root follows it only into its own folder.
     name = link.readlink().name
     if not DATA_NAME.fullmatch(name):
         raise _cannot_use(link, f"it does not lead to data in {SHARED_STATE}")

@@ -97,7 +97,9 @@ class Application:
         if self._hosts is not None:
             self._hosts.refuse_unknown(scope)
         if self.waiting_for is not None and scope["path"] not in ALWAYS_ANSWERED:
-            raise Unavailable(f"starting: {self.waiting_for}; try again", retry_after_s=START_RETRY_AFTER_S)
+            raise Unavailable(
+                f"starting: {self.waiting_for}; retry after {START_RETRY_AFTER_S} s", retry_after_s=START_RETRY_AFTER_S
+            )
         await self.routing(scope, receive, reply)
 
     async def _answer_error_if_sure(self, error: Exception, scope: Scope, reply: Reply) -> None:
@@ -145,7 +147,7 @@ def _send_json(refusal: Refusal, status: int, request_id: str, reply: Reply) -> 
 
 
 # Prepared: what refusals cost is taken from the requests that were admitted.
-_FULL = Unavailable("too many requests at once; try again", retry_after_s=FULL_RETRY_AFTER_S)
+_FULL = Unavailable(f"too many requests at once; retry after {FULL_RETRY_AFTER_S} s", retry_after_s=FULL_RETRY_AFTER_S)
 _FULL_HEADERS = [*JSON, *headers_of(_FULL, STATUS_OF[Unavailable])]
 
 

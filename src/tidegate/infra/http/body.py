@@ -28,7 +28,7 @@ async def read_body(headers: Headers, scope: Scope, receive: Receive, *, bytes_m
         async with asyncio.timeout(BODY_TIMEOUT_S):
             return await _receive_all(scope, receive, bytes_max)
     except TimeoutError:
-        raise RequestTimeout(f"the body did not arrive within {BODY_TIMEOUT_S:.0f} s") from None
+        raise RequestTimeout(f"the body did not arrive within {BODY_TIMEOUT_S:.0f} s; send the request again") from None
 
 
 async def _receive_all(scope: Scope, receive: Receive, bytes_max: int) -> bytes:
@@ -63,7 +63,7 @@ async def read_beginning(receive: Receive, *, bytes_max: int = BODY_BYTES_MAX) -
 
 
 def _too_large(bytes_max: int) -> BodyTooLarge:
-    return BodyTooLarge(f"the body may have at most {bytes_max} bytes")
+    return BodyTooLarge(f"the body may have at most {bytes_max} bytes; send less")
 
 
 def refuse_other_media(headers: Headers, wanted: str) -> None:

@@ -19,10 +19,10 @@ Cell = str | int | Decimal | datetime | None
 
 # What begins so is run as a formula when the file is opened; the full-width signs count where they are typed. Where
 # decimals have a comma, a spreadsheet also splits at each semicolon, and quotes inside a line do not stop it. Some drop
-# what nobody sees at the start of a cell.
+# invisible characters at the start of a cell.
 _FORMULA_START = re.compile(r"""((?:^|;)[\s"'\u00ad\u200b-\u200d\u2060\ufeff]*)(?=[=+\-@＝＋－＠])""")
 _AS_TEXT = r"\1'"
-# Nothing in it is a control or begins a formula. Nearly every cell is so, and is told at a third of the cost.
+# Nothing in it is a control or begins a formula. Nearly every cell is so; this test costs a third of the other.
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9 .,:_@/+\-]*")
 
 

@@ -76,7 +76,7 @@ class Downloads:
                 retry_after_s=RETRY_AFTER_S,
             )
         if self._by_caller.total() >= DOWNLOADS_MAX:
-            raise Unavailable("too many downloads at once; try again", retry_after_s=RETRY_AFTER_S)
+            raise Unavailable(f"too many downloads at once; retry after {RETRY_AFTER_S} s", retry_after_s=RETRY_AFTER_S)
         self._by_caller[caller] += 1
         try:
             yield

@@ -84,7 +84,7 @@ def parse(body: bytes) -> Form:
     if not body:
         return Form()
     if body.count(b"&") >= FIELDS_MAX:
-        raise Malformed(f"the form has more than {FIELDS_MAX} fields")
+        raise Malformed(f"the form has more than {FIELDS_MAX} fields; send fewer")
     fields: dict[str, str] = {}
     for pair in body.split(b"&"):
         name, equals, value = pair.partition(b"=")

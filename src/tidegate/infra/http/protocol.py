@@ -57,8 +57,8 @@ class GuardedProtocol(HttpToolsProtocol):
     """uvicorn reads heads without a limit and waits for ever. Here what the client still owes has a deadline.
 
     While a request runs, its operation sets the deadline for the body. At all other times it is set here. Of uvicorn
-    this uses the hooks of its protocol, its flow control, and which request is the newest (`cycle`) and which ones
-    wait (`pipeline`).
+    this uses the callbacks of its protocol and five fields that are not documented: the newest request (`cycle`), its
+    `scope`, those that wait (`pipeline`), `flow` and `timeout_keep_alive_task`. Decision 0014 says what for.
     """
 
     url = b""
@@ -216,6 +216,7 @@ class GuardedProtocol(HttpToolsProtocol):
 
 
 def _answer_to(refusal: Refusal) -> bytes:
+    """Written past ASGI's `send`, only to bytes that are no request: without a scope the application is not called."""
     status = HTTPStatus(STATUS_OF[type(refusal)])
     request_id = ids.new_request_id()
     body = encode(error_body(refusal, request_id))

@@ -49,7 +49,7 @@ def _in_body(body: bytes) -> Iterable[tuple[str, Any]]:
         return ()
     given = as_object(strict_json.loads(body))
     if len(given) > PARAMETERS_MAX:
-        raise Malformed(f"the body has more than {PARAMETERS_MAX} parameters")
+        raise Malformed(f"the body has more than {PARAMETERS_MAX} parameters; send fewer")
     return given.items()
 
 

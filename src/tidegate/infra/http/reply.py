@@ -48,8 +48,8 @@ class Reply:
 
     async def whole(self, status: int, body: bytes, headers: RawHeaders = JSON) -> None:
         self._head = None
-        if self._standby is not None:
-            await self._confirm(status, self._standby)
+        if self._standby is not None and self._may_lack(status, self._standby):
+            await self._confirm(self._standby)
         await self._send_head(status, [*headers, (b"content-length", b"%d" % len(body))])
         await self._send({"type": "http.response.body", "body": body})
 
@@ -57,19 +57,22 @@ class Reply:
         if message["type"] == "http.response.start":
             self._head = message
             return
-        if self._standby is not None:
-            await self._confirm(self._head["status"] if self._head else self.status, self._standby)
+        status = self._head["status"] if self._head else self.status
+        if self._standby is not None and self._may_lack(status, self._standby):
+            await self._confirm(self._standby)
         if self._head is not None:
             head, self._head = self._head, None
             await self._send_head(head["status"], head["headers"])
         await self._send(message)
 
-    async def _confirm(self, status: int, standby: Standby) -> None:
+    def _may_lack(self, status: int, standby: Standby) -> bool:
         """A failure of ours says nothing of what is stored."""
-        if self._waits_from <= status < FAILURES_FROM and standby.may_lack(self._reads):
-            reads = standby.reads()
-            await standby.confirm()
-            self._reads = reads
+        return self._waits_from <= status < FAILURES_FROM and standby.may_lack(self._reads)
+
+    async def _confirm(self, standby: Standby) -> None:
+        reads = standby.reads()
+        await standby.confirm()
+        self._reads = reads
 
     def _send_head(self, status: int, headers: RawHeaders) -> Awaitable[None]:
         self.status = status

@@ -35,8 +35,10 @@ def unknown_method() -> MethodNotImplemented:
 
 
 def headers_too_large() -> HeadersTooLarge:
-    return HeadersTooLarge(f"at most {HEADERS_MAX} headers and {HEADER_BYTES_MAX} bytes of them")
+    return HeadersTooLarge(
+        f"the request may have at most {HEADERS_MAX} headers of {HEADER_BYTES_MAX} bytes in all; send fewer"
+    )
 
 
 def uri_too_long() -> UriTooLong:
-    return UriTooLong(f"the address may have at most {URL_BYTES_MAX} bytes")
+    return UriTooLong(f"the address may have at most {URL_BYTES_MAX} bytes; shorten it")

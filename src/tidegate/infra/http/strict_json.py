@@ -61,7 +61,7 @@ def loads(body: bytes) -> Any:
         raise Malformed(f"the body is not valid JSON: {error.msg} at character {error.pos}") from None
     # A value takes two bytes at least, with what separates it.
     if len(body) > 2 * VALUES_MAX and _values_in(value) > VALUES_MAX:
-        raise Malformed(f"the body has more than {VALUES_MAX:,} values")
+        raise Malformed(f"the body has more than {VALUES_MAX:,} values; send fewer")
     # Without an escape or an outsized number there is nothing to find, and ordinary bodies are not walked at all.
     if b"\\u" in body or _TooLong.made != too_long_before:
         problems = tuple(islice(_unstorable(value, ""), PROBLEMS_MAX + 1))
@@ -92,7 +92,7 @@ def _refuse_depth(body: bytes) -> None:
         return
     brackets = _STRING.sub(b"", body).translate(None, _NOT_BRACKETS)
     if max(accumulate(map(_STEP.__getitem__, brackets)), default=0) > DEPTH_MAX:
-        raise Malformed(f"the body is nested deeper than {DEPTH_MAX} levels")
+        raise Malformed(f"the body is nested deeper than {DEPTH_MAX} levels; flatten it")
 
 
 def _values_in(value: Any) -> int:

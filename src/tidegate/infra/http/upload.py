@@ -70,7 +70,7 @@ def _new_name(raw: bytes | None, fields: dict[str, str], files: dict[str, bytes]
     if not name or name in fields or name in files:
         raise Malformed(f"the field {shown(name)!r} is given twice, or has no name")
     if len(fields) + len(files) >= FIELDS_MAX:
-        raise Malformed(f"the form has more than {FIELDS_MAX} fields")
+        raise Malformed(f"the form has more than {FIELDS_MAX} fields; send fewer")
     return name
 
 

@@ -245,7 +245,7 @@ class _Message:
             raise FileRefused(f"line {self._fields[0].line}: :34F: names no currency")
         return found["currency"]
 
-    def _entry(self, field: MtField, details: str) -> BankEntry:
+    def _entry(self, field: MtField, text: str) -> BankEntry:
         found = _LINE.fullmatch(field.text.rstrip())
         if found is None:
             raise FileRefused(f"line {field.line}: :61: is no statement line: {field.text[:60]!r}")
@@ -258,7 +258,7 @@ class _Message:
             self._total += amount if is_credit else -amount
             count, total = self._booked[is_credit]
             self._booked[is_credit] = (count + 1, total + amount)
-        told = details_in(details)
+        details = details_in(text)
         self._number += 1
         self._entries += 1
         return keyed(
@@ -280,9 +280,9 @@ class _Message:
                 sheet=self._sheet,
                 is_stated=self._opening is not None,
                 entry_reference=given(found["bank"]),
-                end_to_end_id=told.end_to_end_id or given(found["own"]),
-                counterparty=told.party,
-                remittance=told.remittance,
+                end_to_end_id=details.end_to_end_id or given(found["own"]),
+                counterparty=details.party,
+                remittance=details.remittance,
             )
         )
 

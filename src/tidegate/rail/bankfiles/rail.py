@@ -44,7 +44,7 @@ FREE_NUMBERS_MIN = 10
 # A debit that is not in a statement by then is looked for by an operator.
 DEBIT_WITHIN = timedelta(days=5)
 # A transfer of Friday evening is booked on Monday, and stands in the statement that comes the day after.
-TOLD_WITHIN = timedelta(days=4)
+NOTIFIED_WITHIN = timedelta(days=4)
 # A statement comes on every working day.
 QUIET_AFTER = timedelta(hours=26)
 
@@ -212,7 +212,9 @@ class BankFilesRail:
 def _capabilities(settings: BankFilesSettings) -> Capabilities:
     return Capabilities(
         methods={
-            one.currency: {Method.BANK_TRANSFER: MethodTerms(limits=AmountLimits(minor_min=1), told_within=TOLD_WITHIN)}
+            one.currency: {
+                Method.BANK_TRANSFER: MethodTerms(limits=AmountLimits(minor_min=1), notified_within=NOTIFIED_WITHIN)
+            }
             for one in settings.accounts
             if one.is_checkout and one.currency in CHECKOUT_OFFERS
         },
@@ -229,5 +231,5 @@ def _action(account: BankAccount, started: StartedTransfer) -> TransferAction:
         bank_code=account.bank_code,
         account_name=account.holder,
         reference=started.code,
-        is_told_later=True,
+        is_notified_later=True,
     )

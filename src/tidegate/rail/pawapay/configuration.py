@@ -62,7 +62,7 @@ class Configuration:
 
 
 class SigningKeys:
-    """The public keys of callbacks. An unknown one is looked for once a minute at most: anybody can name one."""
+    """The public keys of callbacks. An unknown one is fetched once a minute at most: any request can name one."""
 
     def __init__(self, client: PawapayClient) -> None:
         self._client = client

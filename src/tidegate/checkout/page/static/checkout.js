@@ -25,9 +25,9 @@
   let held = null;
 
   const announce = (text) => {
-    const news = document.getElementById("news");
-    news.textContent = "";
-    setTimeout(() => { news.textContent = text; }, 50);
+    const status = document.getElementById("status");
+    status.textContent = "";
+    setTimeout(() => { status.textContent = text; }, 50);
   };
   const offline = document.getElementById("offline");
   const offlineWords = offline.textContent;
@@ -70,9 +70,9 @@
 
   // Too many requests: what was typed stays, and above it stands when it can be sent. False when that is not said.
   const slow = (html) => {
-    const notice = one(".told", parsed(html));
+    const notice = one(".notice", parsed(html));
     if (!notice) return false;
-    all(".told").forEach((old) => old.remove());
+    all(".notice").forEach((old) => old.remove());
     one("#main").prepend(document.adoptNode(notice));
     enhanceTimes(notice);
     notice.scrollIntoView({ block: "center" });
@@ -96,7 +96,7 @@
 
   const isTyping = () => document.activeElement?.matches("#main input:not([type=radio]), #main select") && document.activeElement.value;
 
-  // Somebody types: what they typed is not taken away under their fingers.
+  // A field with text in it is not replaced while it has the focus.
   const afterTyping = () => setTimeout(refresh, 300);
   const refresh = async () => {
     if (isBusy) return;
@@ -142,7 +142,7 @@
     } catch {
       // The answer got lost, not the payment: what became of it is asked for, nothing is sent twice.
       isBusy = false;
-      document.activeElement.blur();  // Nobody types any more.
+      document.activeElement.blur();  // The fields may be replaced.
       await refresh();
       ready();
       if (!form.isConnected) return;
@@ -309,7 +309,7 @@
       place.hidden = left > Number(place.dataset.loudFrom);
       place.textContent = clock(Math.ceil(left));
       const pause = place.closest("[data-pause]");
-      const notice = pause ?? place.closest(".told");
+      const notice = pause ?? place.closest(".notice");
       if (pause) one("button", pause.parentElement).disabled = left > 0;
       if (notice) notice.hidden = left === 0;
       else if (left === 0 && !place.dataset.over) { place.dataset.over = "yes"; setTimeout(refresh, 1500); }
@@ -329,7 +329,7 @@
     let left = Number(link.dataset.leave);
     if (!left) return;
     const text = leaving.firstChild, stay = one("[data-stay]");
-    // Whoever comes back from the shop is not sent there again.
+    // The way back from the shop leads to the page, not to the shop again.
     const settle = () => { clearInterval(timer); history.replaceState(null, "", stay.href); };
     const timer = setInterval(() => {
       left -= 1;
