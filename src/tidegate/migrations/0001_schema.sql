@@ -4837,7 +4837,7 @@ CREATE FUNCTION erase_suspense_remarks(p_business_id text, p_receipt_id bigint, 
 BEGIN
     UPDATE audit SET details = details - 'note'
      WHERE business_id = p_business_id AND action IN ('suspense.assigned', 'suspense.returned', 'suspense.closed')
-       AND subject = coalesce(p_subject, p_receipt_id::text) AND details ->> 'receipt' = p_cause AND details ? 'note';
+       AND subject = p_subject AND details ->> 'receipt' = p_cause AND details ? 'note';
     UPDATE audit SET details = details - 'note'
      WHERE business_id = p_business_id AND subject = p_receipt_id::text AND action LIKE 'suspense.%' AND details ? 'note';
     UPDATE approval SET reason = '(erased)'

@@ -262,7 +262,9 @@ async def _erase_suspense_remarks(tx: Tx, business_id: str, transactions: Sequen
     """Under the business that the money was booked under, and under the one that has it now."""
     decisions = await tx.fetch(
         """
-        SELECT business_id, receipt_id, rail || '/' || transaction_id AS cause, subject FROM suspense_decision
+        SELECT business_id, receipt_id, rail || '/' || transaction_id AS cause,
+               coalesce(subject, receipt_id::text) AS subject
+          FROM suspense_decision
          WHERE (business_id = $1 OR given_to = $1) AND transaction_id = ANY ($2)
         """,
         business_id, transactions,
