@@ -46,9 +46,18 @@ HOW_TO_GET = (
     "folder of that PostgreSQL."
 )
 
+DOES_NOT_FIT = (
+    "This build of Citus does not fit PostgreSQL {version}: take one that was built for its minor version, or set "
+    "TIDEGATE_CITUS_BIN to the bin/ folder of the PostgreSQL that it was built for."
+)
+
 
 class NoCitus(Exception):
     pass
+
+
+class NotStarted(Exception):
+    """A server has ended, or does not answer. In its own words."""
 
 
 def find_bin() -> Path:
@@ -93,7 +102,7 @@ class Nodes:
             options = [f"--username={ROLE}", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"]
             code, printed = self._account.run([self.bin_dir / "initdb", "-D", data, *options])
             if code != 0:
-                raise RuntimeError(printed)
+                raise NotStarted(printed)
             accounts.write_private(data / "postgresql.conf", self._settings, self._account)
         command: list[str | Path] = [
             self.bin_dir / "postgres",
@@ -168,9 +177,26 @@ class Nodes:
         while subprocess.run(
             [self.bin_dir / "pg_isready", "-q", "-d", self.url("postgres", number)], check=False
         ).returncode:
-            if self._processes[number].poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError((self.home / f"node{number}.log").read_text()[-2000:])
+            if self._processes[number].poll() is not None:
+                raise NotStarted(self._why_not(number))
+            if time.monotonic() > deadline:
+                raise NotStarted(self._log(number))
             time.sleep(0.05)
+
+    def _log(self, number: int) -> str:
+        return (self.home / f"node{number}.log").read_text()[-2000:]
+
+    def _why_not(self, number: int) -> str:
+        """What the server said last, and what it means where Citus cannot be loaded."""
+        log = self._log(number)
+        fatal = [line.partition("FATAL:")[2].strip() for line in log.splitlines() if "FATAL:" in line]
+        if not fatal:
+            return log
+        if "could not load library" not in fatal[-1]:
+            return fatal[-1]
+        version = subprocess.run([self.bin_dir / "postgres", "--version"], capture_output=True, text=True, check=True)
+        named = version.stdout.strip().removeprefix("postgres (PostgreSQL) ")
+        return f"{fatal[-1]}\n{DOES_NOT_FIT.format(version=named)}"
 
 
 def port_of(number: int) -> int:
@@ -194,6 +220,8 @@ def main() -> None:
         url = nodes.url("tidegate")
         print(f"{NODES} nodes run. DATABASE_URL={url}", flush=True)
         subprocess.run([sys.executable, "-m", "tidegate", "dev"], env={**os.environ, "DATABASE_URL": url}, check=False)
+    except NotStarted as why:
+        sys.exit(str(why))
     except KeyboardInterrupt:
         pass
     finally:

@@ -268,9 +268,12 @@ def test_how_long_rows_are_kept_is_a_setting_of_each_kind() -> None:
         "TIDEGATE_KEEP_EVENTS_DAYS": "60",
         "TIDEGATE_KEEP_SANDBOX_DAYS": "0",
         "TIDEGATE_KEEP_NOTIFICATIONS_DAYS": "",
+        "TIDEGATE_KEEP_REQUESTS_DAYS": "1",
+        "TIDEGATE_KEEP_FAILED_REQUESTS_DAYS": "14",
     }
     kept = from_environment(given).retention
     assert (kept.events, kept.sandbox, kept.notifications) == (60, 0, 0)
+    assert (kept.requests, kept.failed_requests) == (1, 14)
     assert kept.idempotency_keys == 30
 
 

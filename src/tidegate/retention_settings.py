@@ -19,6 +19,8 @@ class RetentionDays:
     events: int = 400
     idempotency_keys: int = 30
     mails: int = 90
+    requests: int = 7
+    failed_requests: int = 30
     sandbox: int = 90
 
     @classmethod
@@ -38,5 +40,6 @@ class RetentionDays:
 
 # Fewer days than these are refused; the database removes nothing younger either.
 DAYS_MIN = RetentionDays(
-    notifications=30, bank_files=30, webhook_attempts=7, events=30, idempotency_keys=30, mails=7, sandbox=1
-)
+    notifications=30, bank_files=30, webhook_attempts=7, events=30, idempotency_keys=30, mails=7, requests=1,
+    failed_requests=7, sandbox=1,
+)  # fmt: skip

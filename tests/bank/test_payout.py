@@ -343,7 +343,7 @@ async def test_the_payment_of_a_return_that_is_ended_by_hand_is_closed(bank: Ban
     await approved(bank, payout)
     await ended_by_hand(bank, payout)
     [closed] = await listed(bank)
-    assert (closed.status, closed.reason) == ("rejected", "ended by hand: by the web bank")
+    assert (closed.status, closed.reason) == ("rejected", "ended by hand")
     assert await exports(bank) == 0
 
 

@@ -386,7 +386,7 @@ async def test_a_document_is_kept_encrypted_and_opened_with_a_reason(
     opened = await operator.send(document, at=at, reason="the name is unclear")
     assert (opened.content, opened.headers["content-type"]) == (body, "application/pdf")
     assert opened.headers["content-disposition"].startswith("attachment")
-    why = await admin.fetchval("SELECT details->>'why' FROM audit WHERE action = 'document.opened'")
+    why = await admin.fetchval("SELECT details->>'note' FROM audit WHERE action = 'document.opened'")
     assert why == "the name is unclear"
 
 

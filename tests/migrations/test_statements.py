@@ -69,7 +69,6 @@ OVER_ALL_BUSINESSES = {
     "refund/reversal_store:list_owing": DUE,
     "refund/store:list_to_poll": DUE,
     "request_log/store:insert_all": GROUPED,
-    "request_log/store:list_old": OLD,
     "retention/erase_store:list_*": OPERATOR,
     "retention/store:list_*": OLD,
     "webhook/business_queue_store:list_*": DUE,

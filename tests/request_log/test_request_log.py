@@ -152,17 +152,6 @@ async def test_errors_that_are_alike_are_counted_together(shop: Shop, db: Databa
     assert await commands.list_groups(db, shop.business_id, now=NOW + timedelta(days=8)) == []
 
 
-async def test_old_requests_leave_and_errors_stay_longer(shop: Shop, db: Database, admin: Any) -> None:
-    await insert(db, shop, 200, 422)
-    clock = SettableClock(NOW)
-    keeper = RequestRecorder(db, clock, Meter())
-    for days, kept in ((0, [200, 422]), (7, [200, 422]), (1, [422]), (22, [422]), (1, [])):
-        clock.advance(timedelta(days=days))
-        await keeper.remove_old()
-        rows = await admin.fetch("SELECT status FROM request_log WHERE operation = 'made' ORDER BY number")
-        assert [row["status"] for row in rows] == kept
-
-
 # What is in nobody's way.
 
 

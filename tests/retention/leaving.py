@@ -17,7 +17,7 @@ DAYS = 50
 ALL_KINDS = {kind.name: kind for kind in (*KINDS, *LIVE_KINDS, *SANDBOX_KINDS)}
 FIFTY_DAYS = RetentionDays(
     notifications=DAYS, bank_files=DAYS, webhook_attempts=DAYS, events=DAYS, idempotency_keys=DAYS, mails=DAYS,
-    sandbox=DAYS,
+    requests=DAYS, failed_requests=DAYS, sandbox=DAYS,
 )  # fmt: skip
 
 # $1 is the business, $2 when it was written, $3 a name of its own.
@@ -65,6 +65,16 @@ MAKE = {
         INSERT INTO mail (business_id, recipient, subject, status, created_at, ended_at)
         VALUES ($1, 'ada@example.com', $3, 'sent', $2, $2)
     """,
+    "requests": """
+        INSERT INTO request_log (business_id, request_id, key_id, method, path, operation, status, duration_ms, address,
+                                 created_at)
+        VALUES ($1, $3, 1, 'GET', '/', 'kept', 399, 1, '', $2)
+    """,
+    "failed_requests": """
+        INSERT INTO request_log (business_id, request_id, key_id, method, path, operation, status, duration_ms, address,
+                                 created_at)
+        VALUES ($1, $3, 1, 'GET', '/', 'kept', 400, 1, '', $2)
+    """,
     "sandbox_notifications": """
         INSERT INTO sandbox_notification (business_id, notification_id, body, created_at, due_at, sent_at)
         VALUES ($1, $3, '', $2, $2, $2)
@@ -87,6 +97,9 @@ COUNT = {
     "events": "SELECT count(*) FROM event",
     "idempotency_keys": "SELECT count(*) FROM idempotency_key",
     "mails": "SELECT count(*) FROM mail",
+    # What the test itself asked is in the log, too.
+    "requests": "SELECT count(*) FROM request_log WHERE operation = 'kept' AND status < 400",
+    "failed_requests": "SELECT count(*) FROM request_log WHERE operation = 'kept' AND status >= 400",
     "sandbox_notifications": "SELECT count(*) FROM sandbox_notification",
     "sandbox_attempts": "SELECT count(*) FROM sandbox_attempt",
     "sandbox_payouts": "SELECT count(*) FROM sandbox_payout",

@@ -52,7 +52,8 @@ async def test_each_kind_leaves_at_its_age_and_not_before(leaving: Leaving, now:
 async def test_a_kind_that_is_kept_for_ever_stays(leaving: Leaving, now: datetime, kind: str) -> None:
     await leaving.make(kind, "old", now - timedelta(days=5_000))
     kept = replace(leaving.deps, retention=RetentionDays(
-        notifications=0, bank_files=0, webhook_attempts=0, events=0, idempotency_keys=0, mails=0, sandbox=0,
+        notifications=0, bank_files=0, webhook_attempts=0, events=0, idempotency_keys=0, mails=0, requests=0,
+        failed_requests=0, sandbox=0,
     ))  # fmt: skip
     assert await Sweep(ALL_KINDS[kind])(kept, SettableClock(now)) == (0, 0)
     assert await leaving.count(kind) == 1
@@ -83,7 +84,10 @@ async def test_the_service_deletes_only_through_the_functions(db: Database) -> N
             "DELETE FROM webhook_attempt",
             "DELETE FROM idempotency_key",
             "DELETE FROM audit",
+            "DELETE FROM request_log",
+            "UPDATE request_log SET status = 200",
             "DELETE FROM retention",
+            "SELECT note_removal('events', now(), 9223372036854775807)",
             "UPDATE retention SET removed_before = now()",
             "UPDATE event SET payload = ''",
         ):
@@ -91,9 +95,31 @@ async def test_the_service_deletes_only_through_the_functions(db: Database) -> N
                 await tx.execute(statement)
 
 
-async def test_what_is_said_to_be_gone_is_no_younger_than_the_minimum(leaving: Leaving, now: datetime) -> None:
+@pytest.mark.parametrize("kind", ALL_KINDS)
+async def test_what_the_service_removes_is_counted_whatever_it_does_then(
+    leaving: Leaving, now: datetime, kind: str
+) -> None:
+    for name in ("a", "b"):
+        await leaving.make(kind, name, now - 2 * AGE)
+    ever = now + timedelta(days=5_000)
     async with leaving.db.connection() as tx:
-        await store.note_removal(tx, "events", before=now, count=1, now=now)
+        for row in await ALL_KINDS[kind].list_old(tx, now - AGE, store.START, limit=10):
+            assert await ALL_KINDS[kind].remove(tx, row.owner, [row.id], ever) == 1
+    known = await leaving.admin.fetchrow("SELECT kind, count, removed_before < now() AS is_past FROM retention")
+    assert tuple(known) == (kind, 2, True)
+    await leaving.admin.execute("UPDATE retention SET day = day - 1")
+    async with leaving.db.connection() as tx:
+        for _ in range(2):
+            await store.end_day(tx, kind)
+    details = await leaving.admin.fetch("SELECT details ->> 'count' AS count FROM audit WHERE subject = $1", kind)
+    assert [row["count"] for row in details] == ["2"]
+    assert await leaving.admin.fetchval("SELECT count FROM retention") == 0
+
+
+async def test_what_is_said_to_be_gone_is_no_younger_than_the_minimum(leaving: Leaving, now: datetime) -> None:
+    await leaving.make("events", "old", now - AGE)
+    async with leaving.db.connection() as tx:
+        assert await store.remove_events(tx, leaving.business_id, ["old"], now) == 1
     assert await leaving.admin.fetchval("SELECT removed_before < now() - interval '29 days' FROM retention")
 
 
@@ -219,7 +245,7 @@ async def test_many_old_rows_leave_page_by_page(leaving: Leaving, now: datetime)
     )  # fmt: skip
     sweep, pages, removed = Sweep(ALL_KINDS["notifications"]), 0, 0
     while True:
-        count, is_last = await sweep.remove_page(leaving.db, before=now - AGE, now=now)
+        count, is_last = await sweep.remove_page(leaving.db, before=now - AGE)
         pages, removed = pages + 1, removed + count
         assert count <= commands.PAGE
         if is_last:
@@ -266,16 +292,15 @@ async def test_a_row_that_is_locked_is_passed_over(leaving: Leaving, now: dateti
 
 
 async def test_a_day_leaves_one_audit_row_for_each_kind(leaving: Leaving, now: datetime) -> None:
-    noon = now.replace(hour=12)
-    clock = SettableClock(noon)
+    clock = SettableClock(now)
     for name in ("a", "b", "c"):
-        await leaving.make("events", name, noon - 2 * AGE)
-        await leaving.make("idempotency_keys", name, noon - 2 * AGE)
+        await leaving.make("events", name, now - 2 * AGE)
+        await leaving.make("idempotency_keys", name, now - 2 * AGE)
         await leaving.sweep("events", clock)
     await leaving.sweep("idempotency_keys", clock)
     question = "SELECT actor, subject, details ->> 'count' AS count FROM audit WHERE action = 'retention.removed'"
     assert await leaving.admin.fetch(question) == []
-    clock.advance(timedelta(days=1))
+    await leaving.admin.execute("UPDATE retention SET day = day - 1")
     for _ in range(2):
         for kind in ALL_KINDS:
             await leaving.sweep(kind, clock)
@@ -290,6 +315,8 @@ INDEXES = {
     "events": "event_by_age",
     "idempotency_keys": "idempotency_key_by_age",
     "mails": "mail_by_age",
+    "requests": "request_log_by_age",
+    "failed_requests": "request_log_of_errors_by_age",
     "sandbox_notifications": "sandbox_notification_by_age",
     "sandbox_attempts": "sandbox_attempt_by_age",
     "sandbox_payouts": "sandbox_payout_by_age",

@@ -126,5 +126,5 @@ async def test_an_event_that_is_missing_and_too_young_to_have_left_is_found(
 
 def test_nothing_of_the_books_and_no_payment_ever_leaves() -> None:
     assert {kind.name for kind in KINDS} == {
-        "notifications", "webhook_attempts", "events", "idempotency_keys", "mails",
+        "notifications", "webhook_attempts", "events", "idempotency_keys", "mails", "requests", "failed_requests",
     }  # fmt: skip

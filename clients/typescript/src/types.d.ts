@@ -2072,7 +2072,7 @@ export interface Checkouts {
 }
 
 export interface Requests {
-  /** List your requests. Requests made with your keys, the newest first, about a second after they were answered: those of 7 days, of 30 where they failed. When very many come at once, some that succeeded are left out. Bodies are kept of failed requests only, with texts and long numbers masked. */
+  /** List your requests. Requests made with your keys, the newest first, about a second after they were answered. They are kept for 7 days, those that failed for 30, unless this installation is set otherwise. When very many come at once, some that succeeded are left out. Bodies are kept of failed requests only, with texts and long numbers masked. */
   list(params?: RequestsListParams, options?: CallOptions): Pager<RequestRecordPage, RequestRecord>;
 }
 

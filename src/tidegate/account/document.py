@@ -54,6 +54,6 @@ async def open_with_reason(
         raise NotFound("this account has no such document")
     await audit.insert(
         tx, account.business_id, by, action="document.opened", subject=account.id,
-        details={"document": document_id, "why": why}, now=now,
+        details={"document": document_id, "note": why}, now=now,
     )  # fmt: skip
     return found[0], base64.b64decode(vault.open(found[1], owner=account.id))

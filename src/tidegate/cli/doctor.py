@@ -37,9 +37,9 @@ def doctor(with_books: bool, is_deep: bool, as_json: bool) -> None:
     # A lost key is a finding; a generated one would hide it.
     vault = Vault(known_encryption_keys(settings))
 
-    async def run(db: Database) -> tuple[list[Finding], list[BooksSum]]:
+    async def run(db: Database) -> tuple[list[Finding], list[BooksSum] | None]:
         unreachable = await _unreachable_nodes(db)
-        return (unreachable, []) if unreachable else await _examined(db, settings, vault, with_books, is_deep)
+        return (unreachable, None) if unreachable else await _examined(db, settings, vault, with_books, is_deep)
 
     findings, sums = run_on_database(settings, run)
     if as_json:
@@ -47,22 +47,25 @@ def doctor(with_books: bool, is_deep: bool, as_json: bool) -> None:
     else:
         for finding in findings:
             show_finding(finding)
-        if with_books:
+        if sums is not None:
             show_table(_trial_balance(sums), "Nothing is booked yet.")
+        elif with_books:
+            out.print("The books could not be read.")
     if not all(finding.is_well for finding in findings):
         raise SystemExit(1)
 
 
 async def _examined(
     db: Database, settings: Settings, vault: Vault, with_books: bool, is_deep: bool
-) -> tuple[list[Finding], list[BooksSum]]:
+) -> tuple[list[Finding], list[BooksSum] | None]:
+    """The sums of the books: None where they were not asked for."""
     now = SystemClock().now()
     findings = [finding async for finding in examine(db, settings, vault, now=now)]
     findings += await examine_rails(db, settings, now=now)
     if is_deep:
         findings += [finding async for finding in examine_installation(db, settings, now=now)]
     if not with_books:
-        return findings, []
+        return findings, None
     of_books, sums = await examine_books(db, now=now)
     return [*findings, *of_books, await examine_audit_trail(db, now=now)], sums
 
@@ -76,10 +79,12 @@ async def _unreachable_nodes(db: Database) -> list[Finding]:
     return [] if nodes.is_well else [nodes]
 
 
-def _to_json(findings: list[Finding], sums: list[BooksSum], with_books: bool) -> object:
+def _to_json(findings: list[Finding], sums: list[BooksSum] | None, with_books: bool) -> object:
     listed = [finding.to_json() for finding in findings]
     if not with_books:
         return listed
+    if sums is None:
+        return {"findings": listed, "trialBalance": None}
     balance = [{"currency": s.currency, "account": s.account, "amountMinor": s.minor} for s in sums]
     return {"findings": listed, "trialBalance": balance}
 

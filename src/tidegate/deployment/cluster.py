@@ -92,6 +92,7 @@ SENT_IN_TRANSACTIONS = frozenset(
         "erase_inflow",
         "erase_account",
         "erase_payees",
+        "erase_suspense_remarks",
         "erase_answers",
     }
 )

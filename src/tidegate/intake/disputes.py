@@ -34,7 +34,7 @@ async def end_by_hand(
             raise NotFound("there is no such dispute, or it has ended; `tidegate dispute list` shows the open ones")
         await audit.insert(
             tx, business_id, by, action="dispute.ended", subject=subject,
-            details={"amount": str(dispute.amount), "outcome": status.value, "why": note}, now=now,
+            details={"amount": str(dispute.amount), "outcome": status.value, "note": note}, now=now,
         )  # fmt: skip
     deps.db.notify(EVENT_CHANNEL)
     return dispute

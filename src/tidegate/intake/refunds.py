@@ -31,19 +31,17 @@ async def end_by_hand(
     async with deps.db.transaction() as tx:
         await also(tx)
         async with leased_work.instead_of_a_worker(tx, send.POLL, business_id, reference):
-            ended = await _end(tx, business_id, reference, is_paid=is_paid, sent_as=sent_as, note=note, now=now)
+            ended = await _end(tx, business_id, reference, is_paid=is_paid, sent_as=sent_as, now=now)
         await audit.insert(
             tx, business_id, by, action="refund.ended", subject=reference,
-            details={"amount": str(ended.amount), "outcome": ended.status.value, "why": note}, now=now,
+            details={"amount": str(ended.amount), "outcome": ended.status.value, "note": note}, now=now,
         )  # fmt: skip
     deps.db.notify(EVENT_CHANNEL)
     return ended
 
 
-async def _end(
-    tx: Tx, business_id: str, reference: str, *, is_paid: bool, sent_as: str | None, note: str, now: datetime
-) -> Leg:
-    await bank_store.close_payout(tx, business_id, reference, why=f"ended by hand: {note}")
+async def _end(tx: Tx, business_id: str, reference: str, *, is_paid: bool, sent_as: str | None, now: datetime) -> Leg:
+    await bank_store.close_payout(tx, business_id, reference, why="ended by hand")
     found = await store.find_open_leg(tx, business_id, reference)
     if found is None:
         raise NotFound("there is no such part of a refund, or it has ended; `tidegate refund show` tells")

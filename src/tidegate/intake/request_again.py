@@ -55,7 +55,7 @@ async def request_again(
             await of.poll_now(tx, business_id, reference, rail=PAYSTACK, now=now)
         await store.close_quarantined(tx, PAYSTACK, of.in_doubt(reference))
         await audit.insert(
-            tx, business_id, by, action=f"{kind}.requested_again", subject=reference, details={"why": note}, now=now
+            tx, business_id, by, action=f"{kind}.requested_again", subject=reference, details={"note": note}, now=now
         )
     return reference
 

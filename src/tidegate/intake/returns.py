@@ -75,20 +75,18 @@ async def end_by_hand(
     async with deps.db.transaction() as tx:
         await also(tx)
         async with leased_work.instead_of_a_worker(tx, money_return.SEND, business_id, reference):
-            known = await _end(tx, business_id, reference, sent_as=sent_as, note=note, now=now)
+            known = await _end(tx, business_id, reference, sent_as=sent_as, now=now)
         await intake_store.close_quarantined(tx, known.rail, notification_store.return_in_doubt(reference))
         await audit.insert(
             tx, business_id, by, action="return.ended", subject=reference,
-            details={"amount": str(known.amount), "why": note}, now=now,
+            details={"amount": str(known.amount), "note": note}, now=now,
         )  # fmt: skip
     deps.db.notify(EVENT_CHANNEL)
     return reference
 
 
-async def _end(
-    tx: Tx, business_id: str, reference: str, *, sent_as: str | None, note: str, now: datetime
-) -> KnownReturn:
-    await bank_store.close_payout(tx, business_id, reference, why=f"ended by hand: {note}")
+async def _end(tx: Tx, business_id: str, reference: str, *, sent_as: str | None, now: datetime) -> KnownReturn:
+    await bank_store.close_payout(tx, business_id, reference, why="ended by hand")
     known = await store.lock(tx, business_id, reference)
     if known is None:
         raise NotFound("there is no such return, or it has ended; `tidegate return list` shows the open ones")

@@ -297,14 +297,15 @@ CREATE TABLE request_log (
     CONSTRAINT request_log_pk PRIMARY KEY (business_id, number),
     CONSTRAINT request_log_has_bodies_of_errors_only CHECK (body IS NULL OR status >= 400)
 );
-COMMENT ON TABLE request_log IS 'Requests of merchants'' programs, written in batches; 7 days of them, 30 of those that failed.';
+COMMENT ON TABLE request_log IS 'Requests of merchants'' programs, written in batches. Those that failed stay longer.';
 COMMENT ON COLUMN request_log.body IS 'Masked: names and shape, no text that a person may be known by.';
 COMMENT ON COLUMN request_log.created_at IS 'Real time, also in a sandbox.';
 CREATE INDEX request_log_of_errors ON request_log (business_id, number) WHERE status >= 400;
 CREATE INDEX request_log_by_request ON request_log (business_id, request_id);
-CREATE INDEX request_log_by_age ON request_log (created_at);
+CREATE INDEX request_log_by_age ON request_log (created_at) WHERE status < 400;
+CREATE INDEX request_log_of_errors_by_age ON request_log (created_at) WHERE status >= 400;
 
-GRANT SELECT, INSERT, UPDATE, DELETE ON request_log TO tidegate_app;
+GRANT SELECT, INSERT ON request_log TO tidegate_app;
 
 
 -- Audit
@@ -824,7 +825,7 @@ COMMENT ON COLUMN approval.outcome IS 'What running it made, such as the referen
 CREATE INDEX approval_open ON approval (business_id, id) WHERE status = 'open';
 CREATE UNIQUE INDEX approval_one_open_proposal ON approval (business_id, topic, subject)
     WHERE status = 'open' AND realm = 'console';
-CREATE INDEX approval_by_subject ON approval (business_id, subject) WHERE realm = 'console';
+CREATE INDEX approval_by_subject ON approval (business_id, subject);
 CREATE INDEX approval_of_staff ON approval (decided_at) WHERE realm = 'console';
 
 CREATE TABLE refund_limit (
@@ -1980,7 +1981,8 @@ CREATE INDEX suspense_decision_by_transaction ON suspense_decision (rail, transa
 GRANT SELECT, INSERT ON notification, receipt TO tidegate_app;
 -- An operator closes what was quarantined.
 GRANT UPDATE (state, note) ON notification TO tidegate_app;
-GRANT SELECT, INSERT ON suspense_decision TO tidegate_app;
+-- The note is erased with its payer.
+GRANT SELECT, INSERT, UPDATE (note) ON suspense_decision TO tidegate_app;
 
 
 -- Account
@@ -4453,7 +4455,7 @@ GRANT USAGE ON SEQUENCE sandbox_rail_serial TO tidegate_app;
 --
 -- What has a limit of age leaves by these functions alone: the service's role may delete none of it. Each takes the
 -- business first, removes only rows that are older than the limit given and than the hard minimum of their kind, skips
--- what others hold, and keeps what is still needed.
+-- what others hold, keeps what is still needed, and counts what it has removed.
 
 CREATE TABLE retention (
     kind           text        CONSTRAINT retention_pk PRIMARY KEY,
@@ -4474,6 +4476,8 @@ BEGIN
         WHEN 'idempotency_keys' THEN interval '30 days'
         WHEN 'mails' THEN interval '7 days'
         WHEN 'bank_files' THEN interval '30 days'
+        WHEN 'requests' THEN interval '1 day'
+        WHEN 'failed_requests' THEN interval '7 days'
         WHEN 'sandbox_notifications' THEN interval '1 day'
         WHEN 'sandbox_attempts' THEN interval '1 day'
         WHEN 'sandbox_payouts' THEN interval '1 day'
@@ -4495,40 +4499,47 @@ CREATE FUNCTION removed_before(p_kind text, p_business_id text) RETURNS timestam
 $$;
 COMMENT ON FUNCTION removed_before IS 'Rows of a business that are older may be gone.';
 
-CREATE FUNCTION note_removal(p_kind text, p_before timestamptz, p_count bigint, p_now timestamptz) RETURNS void
+CREATE FUNCTION end_removal_day(p_kind text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
-    v_before timestamptz := least(p_before, now() - kept_at_least(p_kind));
-    v_today  date := (p_now AT TIME ZONE 'UTC')::date;
-    v_known  retention;
+    v_today date := (now() AT TIME ZONE 'UTC')::date;
+    v_known retention;
 BEGIN
-    IF p_count > 0 THEN
-        INSERT INTO retention (kind, removed_before, day, count) VALUES (p_kind, v_before, v_today, 0)
-            ON CONFLICT ON CONSTRAINT retention_pk DO NOTHING;
-    ELSIF NOT EXISTS (SELECT FROM retention WHERE kind = p_kind AND count > 0 AND day < v_today) THEN
+    -- Most calls find nothing, and lock nothing.
+    IF NOT EXISTS (SELECT FROM retention WHERE kind = p_kind AND count > 0 AND day < v_today) THEN
         RETURN;
     END IF;
     SELECT * INTO v_known FROM retention WHERE kind = p_kind FOR UPDATE;
-    IF v_known.day < v_today THEN
-        IF v_known.count > 0 THEN
-            WITH written AS (
-                INSERT INTO audit (business_id, actor, action, subject, details, created_at)
-                VALUES ('000000000000000000000000', 'tidegate', 'retention.removed', p_kind,
-                        jsonb_build_object('day', v_known.day, 'count', v_known.count, 'before', v_known.removed_before),
-                        p_now)
-                RETURNING business_id, id)
-            INSERT INTO audit_to_link SELECT business_id, id FROM written;
-        END IF;
-        v_known.day := v_today;
-        v_known.count := 0;
+    IF v_known.day >= v_today OR v_known.count = 0 THEN
+        RETURN;
     END IF;
-    UPDATE retention
-       SET day = v_known.day, count = v_known.count + p_count,
-           removed_before = CASE WHEN p_count > 0 THEN greatest(removed_before, v_before) ELSE removed_before END
-     WHERE kind = p_kind;
+    WITH written AS (
+        INSERT INTO audit (business_id, actor, action, subject, details, created_at)
+        VALUES ('000000000000000000000000', 'tidegate', 'retention.removed', p_kind,
+                jsonb_build_object('day', v_known.day, 'count', v_known.count, 'before', v_known.removed_before), now())
+        RETURNING business_id, id)
+    INSERT INTO audit_to_link SELECT business_id, id FROM written;
+    UPDATE retention SET day = v_today, count = 0 WHERE kind = p_kind;
 END
 $$;
-COMMENT ON FUNCTION note_removal IS 'Counts what was removed, in the same transaction. The first call of a day writes the count of the last one to audit.';
+COMMENT ON FUNCTION end_removal_day IS 'Writes the count of a day that is over to audit, once.';
+
+CREATE FUNCTION note_removal(p_kind text, p_before timestamptz, p_count bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_before timestamptz := least(p_before, now() - kept_at_least(p_kind));
+    v_today  date := (now() AT TIME ZONE 'UTC')::date;
+BEGIN
+    IF p_count = 0 THEN
+        RETURN;
+    END IF;
+    PERFORM end_removal_day(p_kind);
+    INSERT INTO retention AS known (kind, removed_before, day, count) VALUES (p_kind, v_before, v_today, p_count)
+        ON CONFLICT ON CONSTRAINT retention_pk
+        DO UPDATE SET day = greatest(known.day, excluded.day), count = known.count + excluded.count,
+                      removed_before = greatest(known.removed_before, excluded.removed_before);
+END
+$$;
+COMMENT ON FUNCTION note_removal IS 'Counts what was removed. The functions that remove call it, so that nothing leaves without it; the service cannot.';
 
 -- By an array of keys, not by a join: a join that was planned while a table was small takes seconds once it is large.
 CREATE FUNCTION remove_notifications(p_rail text, p_ids text[], p_before timestamptz) RETURNS integer
@@ -4544,6 +4555,7 @@ BEGIN
     DELETE FROM notification
      WHERE rail = p_rail AND id = ANY (p_ids) AND state = 'done' AND received_at < v_before;
     GET DIAGNOSTICS v_count = ROW_COUNT;
+    PERFORM note_removal('notifications', p_before, v_count);
     RETURN v_count;
 END
 $$;
@@ -4563,6 +4575,7 @@ BEGIN
                FOR UPDATE SKIP LOCKED))
         RETURNING file_id)
     SELECT count(DISTINCT file_id) INTO v_count FROM removed;
+    PERFORM note_removal('bank_files', p_before, v_count);
     RETURN v_count;
 END
 $$;
@@ -4580,6 +4593,7 @@ BEGIN
          WHERE business_id = p_business_id AND id = ANY (p_delivery_ids::bigint[]) AND created_at < v_before
            FOR UPDATE SKIP LOCKED));
     GET DIAGNOSTICS v_count = ROW_COUNT;
+    PERFORM note_removal('webhook_attempts', p_before, v_count);
     RETURN v_count;
 END
 $$;
@@ -4615,6 +4629,7 @@ BEGIN
     DELETE FROM webhook_delivery WHERE business_id = p_business_id AND event_id = ANY (v_ids);
     DELETE FROM event WHERE business_id = p_business_id AND id = ANY (v_ids);
     GET DIAGNOSTICS v_count = ROW_COUNT;
+    PERFORM note_removal('events', p_before, v_count);
     RETURN v_count;
 END
 $$;
@@ -4630,6 +4645,7 @@ BEGIN
         SELECT key FROM idempotency_key
          WHERE business_id = p_business_id AND key = ANY (p_keys) AND created_at < v_before FOR UPDATE SKIP LOCKED));
     GET DIAGNOSTICS v_count = ROW_COUNT;
+    PERFORM note_removal('idempotency_keys', p_before, v_count);
     RETURN v_count;
 END
 $$;
@@ -4646,10 +4662,46 @@ BEGIN
          WHERE business_id = p_business_id AND id = ANY (p_ids::bigint[]) AND status <> 'waiting'
            AND created_at < v_before FOR UPDATE SKIP LOCKED));
     GET DIAGNOSTICS v_count = ROW_COUNT;
+    PERFORM note_removal('mails', p_before, v_count);
     RETURN v_count;
 END
 $$;
 COMMENT ON FUNCTION remove_mails IS 'Removes old messages to people that were sent, or refused for good, with their attachments. How many.';
+
+-- In real time, also in a sandbox.
+CREATE FUNCTION remove_requests(p_business_id text, p_numbers text[], p_before timestamptz) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+    v_before timestamptz := least(p_before, now() - kept_at_least('requests'));
+    v_count  integer;
+BEGIN
+    DELETE FROM request_log WHERE business_id = p_business_id AND number = ANY (ARRAY(
+        SELECT number FROM request_log
+         WHERE business_id = p_business_id AND number = ANY (p_numbers::bigint[]) AND status < 400
+           AND created_at < v_before FOR UPDATE SKIP LOCKED));
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    PERFORM note_removal('requests', p_before, v_count);
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION remove_requests IS 'Removes old requests that succeeded from the log. How many.';
+
+CREATE FUNCTION remove_failed_requests(p_business_id text, p_numbers text[], p_before timestamptz) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+    v_before timestamptz := least(p_before, now() - kept_at_least('failed_requests'));
+    v_count  integer;
+BEGIN
+    DELETE FROM request_log WHERE business_id = p_business_id AND number = ANY (ARRAY(
+        SELECT number FROM request_log
+         WHERE business_id = p_business_id AND number = ANY (p_numbers::bigint[]) AND status >= 400
+           AND created_at < v_before FOR UPDATE SKIP LOCKED));
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    PERFORM note_removal('failed_requests', p_before, v_count);
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION remove_failed_requests IS 'Removes old requests that failed from the log. How many.';
 
 CREATE FUNCTION remove_sandbox_notifications(p_business_id text, p_ids text[], p_before timestamptz) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
@@ -4662,6 +4714,7 @@ BEGIN
          WHERE business_id = p_business_id AND id = ANY (p_ids::bigint[]) AND sent_at IS NOT NULL
            AND created_at < v_before FOR UPDATE SKIP LOCKED));
     GET DIAGNOSTICS v_count = ROW_COUNT;
+    PERFORM note_removal('sandbox_notifications', p_before, v_count);
     RETURN v_count;
 END
 $$;
@@ -4683,6 +4736,7 @@ BEGIN
                        OR payment.status IN ('initiated', 'pending', 'processing')))
            FOR UPDATE OF simulated SKIP LOCKED));
     GET DIAGNOSTICS v_count = ROW_COUNT;
+    PERFORM note_removal('sandbox_attempts', p_before, v_count);
     RETURN v_count;
 END
 $$;
@@ -4707,6 +4761,7 @@ BEGIN
     DELETE FROM sandbox_payout AS payout USING old
      WHERE payout.business_id = p_business_id AND payout.kind = old.kind AND payout.reference = old.reference;
     GET DIAGNOSTICS v_count = ROW_COUNT;
+    PERFORM note_removal('sandbox_payouts', p_before, v_count);
     RETURN v_count;
 END
 $$;
@@ -4763,6 +4818,37 @@ END
 $$;
 COMMENT ON FUNCTION erase_events IS 'Erases the payloads of events, and what receivers answered to them.';
 
+CREATE FUNCTION erase_remarks(p_business_id text, p_subjects text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE audit SET details = details - ARRAY['note', 'reason']
+     WHERE business_id = p_business_id AND subject = ANY (p_subjects) AND details ?| ARRAY['note', 'reason'];
+    UPDATE approval
+       SET reason = '(erased)',
+           -- The reason of a return is one of a few.
+           arguments = CASE WHEN command IN ('refund', 'refund.create') THEN arguments - ARRAY['note', 'reason']
+                            ELSE arguments END
+     WHERE business_id = p_business_id AND subject = ANY (p_subjects);
+END
+$$;
+COMMENT ON FUNCTION erase_remarks IS 'Erases what people wrote about these things: in proposals, and in the rows of audit.';
+
+CREATE FUNCTION erase_suspense_remarks(p_business_id text, p_receipt_id bigint, p_cause text, p_subject text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+BEGIN
+    UPDATE audit SET details = details - 'note'
+     WHERE business_id = p_business_id AND action IN ('suspense.assigned', 'suspense.returned', 'suspense.closed')
+       AND subject = p_subject AND details ->> 'receipt' = p_cause AND details ? 'note';
+    UPDATE audit SET details = details - 'note'
+     WHERE business_id = p_business_id AND subject = p_receipt_id::text AND action LIKE 'suspense.%' AND details ? 'note';
+    UPDATE approval SET reason = '(erased)'
+     WHERE business_id = p_business_id AND subject = p_receipt_id::text AND command LIKE 'suspense.%';
+    UPDATE money_return SET reason = '(erased)'
+     WHERE business_id = p_business_id AND reference = p_subject AND payment_id IS NULL AND collection_id IS NULL
+       AND status = 'confirmed';
+END
+$$;
+COMMENT ON FUNCTION erase_suspense_remarks IS 'Erases what the staff wrote about money in suspense that was decided, in one of the businesses of the decision. The decision itself is erased beside it.';
+
 CREATE FUNCTION erase_bank_entries(p_transaction_ids text[], p_fields text[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_keys text[] := ARRAY(SELECT DISTINCT unnest(keys) FROM bank_entry WHERE keys && p_transaction_ids);
@@ -4778,7 +4864,8 @@ CREATE FUNCTION erase_bank_payer(p_transaction_ids text[]) RETURNS void
 BEGIN
     PERFORM erase_bank_entries(p_transaction_ids, ARRAY['counterparty', 'remittance', 'end_to_end_id']);
     UPDATE bank_payout
-       SET payee_name = NULL, payee_bank = NULL, payee_account = CASE WHEN export_id IS NOT NULL THEN '(erased)' END
+       SET payee_name = NULL, payee_bank = NULL, payee_account = CASE WHEN export_id IS NOT NULL THEN '(erased)' END,
+           remittance = ''
      WHERE transaction_id = ANY (p_transaction_ids) AND status IN ('done', 'rejected');
     UPDATE bank_export SET content = ''
      WHERE id IN (SELECT export_id FROM bank_payout WHERE transaction_id = ANY (p_transaction_ids))
@@ -4794,6 +4881,14 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION erase_bank_payee IS 'Erases the name of the recipient of these transactions from bank files.';
+
+CREATE FUNCTION with_parts(p_business_id text, p_refund_ids bigint[]) RETURNS text[] LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN ARRAY(SELECT reference FROM refund WHERE business_id = p_business_id AND id = ANY (p_refund_ids))
+           || ARRAY(SELECT reference FROM refund_leg WHERE business_id = p_business_id AND refund_id = ANY (p_refund_ids));
+END
+$$;
+COMMENT ON FUNCTION with_parts IS 'The references of refunds and of their parts.';
 
 CREATE FUNCTION causes_of_payment(p_business_id text, p_payment_id bigint) RETURNS text[] LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -4877,6 +4972,12 @@ BEGIN
     UPDATE attempt SET details = '{}' WHERE business_id = p_business_id AND payment_id = p_payment_id;
     UPDATE refund SET reason = NULL, note = NULL, mail_due_at = NULL
      WHERE business_id = p_business_id AND payment_id = p_payment_id;
+    PERFORM erase_remarks(
+        p_business_id,
+        with_parts(p_business_id, ARRAY(SELECT id FROM refund WHERE business_id = p_business_id AND payment_id = p_payment_id))
+        || ARRAY(SELECT pay_code FROM payment WHERE business_id = p_business_id AND id = p_payment_id)
+        || ARRAY(SELECT rail || '/' || id FROM dispute WHERE business_id = p_business_id AND payment_id = p_payment_id)
+        || ARRAY(SELECT reference FROM money_return WHERE business_id = p_business_id AND payment_id = p_payment_id));
     DELETE FROM receipt_mail WHERE business_id = p_business_id AND payment_id = p_payment_id;
     DELETE FROM mail USING payment
      WHERE payment.business_id = p_business_id AND payment.id = p_payment_id AND mail.business_id = p_business_id
@@ -4936,8 +5037,11 @@ BEGIN
        AND notification_id IN ('credit-' || p_business_id || '-' || v_inflow.transaction_id,
                                'reversal-' || p_business_id || '-' || v_inflow.transaction_id);
     UPDATE refund SET reason = NULL, note = NULL WHERE business_id = p_business_id AND collection_id = p_collection_id;
-    UPDATE audit SET details = details - 'note'
-     WHERE business_id = p_business_id AND subject = v_inflow.reference AND details ? 'note';
+    PERFORM erase_remarks(
+        p_business_id,
+        with_parts(p_business_id,
+                   ARRAY(SELECT id FROM refund WHERE business_id = p_business_id AND collection_id = p_collection_id))
+        || ARRAY[v_inflow.reference, v_inflow.return_reference]);
     UPDATE collection SET payer = '{}', remittance = NULL, note = NULL, version = version + 1, updated_at = p_now
      WHERE business_id = p_business_id AND id = p_collection_id;
     RETURN 'erased';
@@ -4980,8 +5084,9 @@ BEGIN
     UPDATE sandbox_account SET holder = '(erased)' WHERE business_id = p_business_id AND reference = p_account_id;
     DELETE FROM account_document WHERE business_id = p_business_id AND account_id = p_account_id;
     DELETE FROM account_question WHERE business_id = p_business_id AND account_id = p_account_id;
-    UPDATE audit SET details = details - 'holder' - 'reason'
-     WHERE business_id = p_business_id AND subject = p_account_id AND details ?| ARRAY['holder', 'reason'];
+    UPDATE audit SET details = details - 'holder'
+     WHERE business_id = p_business_id AND subject = p_account_id AND details ? 'holder';
+    PERFORM erase_remarks(p_business_id, ARRAY[p_account_id]);
     UPDATE virtual_account
        SET holder = '(erased)', kyc = '{}', documents = '[]', metadata = NULL, monthly_volume = NULL,
            entity_name = NULL, payment_flow_description = NULL, note = NULL, reason = NULL, version = version + 1,
@@ -5044,14 +5149,16 @@ REVOKE EXECUTE ON FUNCTION
     record_inflow, record_inflows_of_several, change_inflow, record_unclaimed, lock_unclaimed, decide_unclaimed, confirm_return, start_refund, reset_sandbox,
     fan_out_events, claim_deliveries, finish_deliveries,
     remove_notifications, remove_webhook_attempts, remove_events, remove_idempotency_keys, remove_mails,
-    remove_sandbox_notifications, remove_sandbox_attempts, remove_sandbox_payouts, remove_bank_files, note_removal,
-    erase_payment, erase_inflow, erase_account, erase_payees, erase_notifications, erase_answers, erase_bank_payer,
-    erase_bank_payee FROM PUBLIC;
+    remove_requests, remove_failed_requests,
+    remove_sandbox_notifications, remove_sandbox_attempts, remove_sandbox_payouts, remove_bank_files, end_removal_day,
+    erase_payment, erase_inflow, erase_account, erase_payees, erase_suspense_remarks, erase_notifications, erase_answers, erase_bank_payer,
+    erase_bank_payee, note_removal FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
     post_journals_of_several, lock_balance, close_wallet_period, apply_payment_changes, apply_payment_changes_of_several,
     record_inflow, record_inflows_of_several, change_inflow, record_unclaimed, lock_unclaimed, decide_unclaimed, confirm_return, start_refund, reset_sandbox,
     fan_out_events, claim_deliveries, finish_deliveries,
     remove_notifications, remove_webhook_attempts, remove_events, remove_idempotency_keys, remove_mails,
-    remove_sandbox_notifications, remove_sandbox_attempts, remove_sandbox_payouts, remove_bank_files, note_removal,
-    erase_payment, erase_inflow, erase_account, erase_payees, erase_notifications, erase_answers, erase_bank_payer,
+    remove_requests, remove_failed_requests,
+    remove_sandbox_notifications, remove_sandbox_attempts, remove_sandbox_payouts, remove_bank_files, end_removal_day,
+    erase_payment, erase_inflow, erase_account, erase_payees, erase_suspense_remarks, erase_notifications, erase_answers, erase_bank_payer,
     erase_bank_payee TO tidegate_app;

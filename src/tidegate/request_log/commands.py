@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from tidegate.infra.db import Database
 from tidegate.request_log import store
-from tidegate.request_log.model import KEPT, ErrorGroup, NumberedRequest
+from tidegate.request_log.model import ErrorGroup, NumberedRequest
 from tidegate.request_log.store import RequestFilter
 
 GROUPS_MAX = 50
+GROUPED_FOR = timedelta(days=7)
 
 
 class RequestPage(NamedTuple):
@@ -31,4 +32,4 @@ async def list_page(
 async def list_groups(db: Database, business_id: str, *, now: datetime) -> list[ErrorGroup]:
     """Errors of the last week that are alike, the most frequent first. `now` is real time."""
     async with db.connection() as tx:
-        return await store.list_groups(tx, business_id, since=now - KEPT, limit=GROUPS_MAX)
+        return await store.list_groups(tx, business_id, since=now - GROUPED_FOR, limit=GROUPS_MAX)

@@ -6,9 +6,9 @@ from typing import Any
 
 GROUP = "What your own programs asked, and how it was answered."
 LIST_DESCRIPTION = (
-    "Requests made with your keys, the newest first, about a second after they were answered: those of 7 days, of 30 "
-    "where they failed. When very many come at once, some that succeeded are left out. Bodies are kept of failed "
-    "requests only, with texts and long numbers masked."
+    "Requests made with your keys, the newest first, about a second after they were answered. They are kept for 7 "
+    "days, those that failed for 30, unless this installation is set otherwise. When very many come at once, some that "
+    "succeeded are left out. Bodies are kept of failed requests only, with texts and long numbers masked."
 )
 RECORD: dict[str, Any] = {
     "requestId": "req_5f1c2a7b9d3e4f60",

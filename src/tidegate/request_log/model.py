@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import msgspec
 
-# Requests stay for a week, those that failed for a month.
-KEPT = timedelta(days=7)
-ERRORS_KEPT = timedelta(days=30)
 PATH_LENGTH_MAX = 200
 # Of a body that is masked; of a longer one only the length is said.
 BODY_BYTES_MAX = 16 * 1024

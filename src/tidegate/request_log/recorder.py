@@ -10,7 +10,7 @@ import structlog
 from msgspec.structs import replace
 from starlette.types import Scope
 
-from tidegate.core.clock import Clock, monotonic_s
+from tidegate.core.clock import Clock
 from tidegate.core.errors import Refusal, Unavailable
 from tidegate.infra.db import Database
 from tidegate.infra.http.client import client_of
@@ -23,8 +23,6 @@ WRITE_EVERY_S = 1.0
 # Of each kind between two writes, in each process. More are dropped and counted: a log of everything would cost the
 # database as much as the requests themselves.
 WAITING_MAX = 200
-REMOVE_EVERY_S = 60.0
-REMOVED_AT_ONCE = 5_000
 
 log = structlog.get_logger("request_log")
 
@@ -45,7 +43,6 @@ class RequestRecorder:
         # Apart, so that many successes do not push them out.
         self._errors: deque[_Noted] = deque()
         self._dropped = 0
-        self._removed_at = float("-inf")
 
     def note(self, scope: Scope, status: int, seconds: float) -> None:
         """Of requests whose business is known."""
@@ -64,9 +61,6 @@ class RequestRecorder:
         while True:
             await asyncio.sleep(WRITE_EVERY_S)
             await self.write()
-            if monotonic_s() - self._removed_at >= REMOVE_EVERY_S:
-                self._removed_at = monotonic_s()
-                await self.remove_old()
 
     async def write(self) -> None:
         noted = [*self._errors, *self._successes]
@@ -84,17 +78,6 @@ class RequestRecorder:
         except Exception as error:
             # A log that cannot be written ends no process.
             log.error("requests were not logged", count=len(noted), exc_info=error)
-
-    async def remove_old(self) -> None:
-        try:
-            async with self._db.connection() as tx:
-                old = await store.list_old(tx, now=self._clock.now(), limit=REMOVED_AT_ONCE)
-                for business_id, numbers in old.items():
-                    await store.delete(tx, business_id, numbers)
-        except Unavailable:
-            return  # The next round removes them.
-        except Exception as error:
-            log.error("old requests were not removed", exc_info=error)
 
     def _logged(self, caller: Caller, scope: Scope, status: int, seconds: float) -> LoggedRequest:
         refusal: Refusal | None = scope.get("tidegate.refusal")

@@ -8,7 +8,7 @@ from datetime import datetime
 import msgspec
 
 from tidegate.infra.db import Row, Tx
-from tidegate.request_log.model import ERRORS_KEPT, KEPT, ErrorGroup, LoggedRequest, NumberedRequest
+from tidegate.request_log.model import ErrorGroup, LoggedRequest, NumberedRequest
 
 # Of errors, the newest.
 GROUPED_MAX = 10_000
@@ -89,28 +89,6 @@ async def list_groups(tx: Tx, business_id: str, *, since: datetime, limit: int) 
         business_id, since, GROUPED_MAX, limit,
     )  # fmt: skip
     return [ErrorGroup(**row) for row in rows]
-
-
-async def list_old(tx: Tx, *, now: datetime, limit: int) -> dict[str, list[int]]:
-    """Some of them, by business."""
-    rows = await tx.fetch(
-        """
-        SELECT business_id, number FROM request_log
-         WHERE created_at < $1 AND (status < 400 OR created_at < $2)
-         ORDER BY created_at LIMIT $3
-        """,
-        now - KEPT, now - ERRORS_KEPT, limit,
-    )  # fmt: skip
-    found: dict[str, list[int]] = {}
-    for row in rows:
-        found.setdefault(row["business_id"], []).append(row["number"])
-    return found
-
-
-async def delete(tx: Tx, business_id: str, numbers: Sequence[int]) -> None:
-    await tx.execute(
-        "DELETE FROM request_log WHERE business_id = $1 AND number = ANY ($2::bigint[])", business_id, numbers
-    )
 
 
 def _request(row: Row) -> LoggedRequest:

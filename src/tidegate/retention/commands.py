@@ -29,7 +29,7 @@ class ListOld(Protocol):
 
 
 class Remove(Protocol):
-    """Removes those of one owner that may leave. Returns how many."""
+    """Removes those of one owner that may leave, and counts them. Returns how many."""
 
     async def __call__(self, tx: Tx, owner: str, ids: Sequence[str], before: datetime, /) -> int: ...
 
@@ -62,6 +62,13 @@ KINDS = (
         store.remove_idempotency_keys,
     ),
     RetentionKind("mails", lambda kept: kept.mails, store.list_mails, store.remove_mails),
+    RetentionKind("requests", lambda kept: kept.requests, store.list_requests, store.remove_requests),
+    RetentionKind(
+        "failed_requests",
+        lambda kept: kept.failed_requests,
+        store.list_failed_requests,
+        store.remove_failed_requests,
+    ),
 )
 # Empty tables in a sandbox.
 LIVE_KINDS = (
@@ -96,14 +103,14 @@ class Sweep:
         days = self.kind.days(deps.retention)
         if days == 0:
             return RoundResult()
-        now = clock.now()
+        before = clock.now() - timedelta(days=days)
         for _ in range(PAGES_MAX):
-            removed, is_last = await self.remove_page(deps.db, before=now - timedelta(days=days), now=now)
+            removed, is_last = await self.remove_page(deps.db, before=before)
             if removed or is_last:
                 return RoundResult(done=removed)
         return RoundResult()
 
-    async def remove_page(self, db: Database, *, before: datetime, now: datetime) -> tuple[int, bool]:
+    async def remove_page(self, db: Database, *, before: datetime) -> tuple[int, bool]:
         """How many were removed, and whether it was the last page."""
         async with db.connection() as tx:
             page = await self.kind.list_old(tx, before, self._after, limit=PAGE)
@@ -114,7 +121,7 @@ class Sweep:
         async with db.transaction() as tx:
             for owner, ids in by_owner.items():
                 removed += await self.kind.remove(tx, owner, ids, before)
-            await store.note_removal(tx, self.kind.name, before=before, count=removed, now=now)
+            await store.end_day(tx, self.kind.name)
         is_last = len(page) < PAGE
         self._after = START if is_last else page[-1]
         return removed, is_last

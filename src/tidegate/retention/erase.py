@@ -1,7 +1,8 @@
 """Erases a payer's personal data on request. Amounts, keys and the books stay.
 
 Everything is found before anything is erased. What leads to other rows goes last: a payment after its notifications,
-its answers and the inflows of its bank accounts. So a run that was interrupted is simply repeated.
+its answers, the views that name its payer and the inflows of its bank accounts. So a run that was interrupted is simply
+repeated.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
+from urllib.parse import quote_plus
 
 import msgspec
+from msgspec.structs import replace
 
 from tidegate.audit import store as audit
 from tidegate.audit.model import OPERATOR, Actor
@@ -22,7 +25,7 @@ from tidegate.core.clock import Clock
 from tidegate.infra.db import Database, Tx
 from tidegate.ledger.model import PLATFORM_BUSINESS_ID
 from tidegate.retention import erase_store as store
-from tidegate.retention.erase_store import HeldAccount, PageStart, PayerInflow, PayerPayment
+from tidegate.retention.erase_store import HeldAccount, PageStart, PayerInflow, PayerPayment, PayerView
 
 # Rows that are read at once, and those that are erased in one transaction.
 PAGE = 2_000
@@ -36,6 +39,7 @@ KINDS = {
     "accounts": "virtual accounts that the payer holds, with what was asked about the holder",
     "notifications": "notifications of rails",
     "answers": "answers kept under an Idempotency-Key",
+    "views": "saved views that search for the payer, or are called after it",
 }
 LEFT = {
     "open": "still open: a session, refund, return, dispute or review, money in suspense, an account not closed",
@@ -70,6 +74,10 @@ class PayerIdentity(msgspec.Struct, frozen=True, kw_only=True):
     def has(self, text: str) -> bool:
         return text.strip().lower() in self.emails or _digits(text) in self.phones
 
+    def is_named_in(self, text: str) -> bool:
+        """A text in lower case."""
+        return any(email in text for email in self.emails) or any(phone in _digits(text) for phone in self.phones)
+
     @property
     def kinds(self) -> list[str]:
         """For the audit trail, which has none of the data itself."""
@@ -83,6 +91,8 @@ class FoundData:
     payments: list[PayerPayment] = field(default_factory=list)
     inflows: list[PayerInflow] = field(default_factory=list)
     accounts: list[HeldAccount] = field(default_factory=list)
+    # With those of their texts that name the payer.
+    views: list[PayerView] = field(default_factory=list)
     # By rail, and by business.
     notifications: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     answers: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
@@ -102,6 +112,7 @@ class FoundData:
             "accounts": len(_free(self.accounts)),
             "notifications": sum(map(len, self.notifications.values())),
             "answers": sum(map(len, self.answers.values())),
+            "views": len(self.views),
         }
 
 
@@ -124,8 +135,11 @@ async def find(db: Database, who: PayerIdentity, business_id: str | None) -> Fou
     async for business, ids in _matches(db, inflows, business_id):
         async with db.connection() as tx:
             found.inflows += await store.get_inflows(tx, business, ids)
-    found.accounts = [one async for one in _accounts(db, business_id) if any(map(who.has, _texts_in(one.kyc)))]
+    found.accounts = [
+        one async for one in _each(db, store.list_accounts, business_id) if any(map(who.has, _texts_in(one.kyc)))
+    ]
     await _find_notifications(db, found)
+    await _find_views(db, who, business_id, found)
     await _find_answers(db, found)
     return found
 
@@ -147,16 +161,21 @@ async def _matches(db: Database, list_page: ListPage, business_id: str | None) -
         after = page[-1][:2]
 
 
-async def _accounts(db: Database, business_id: str | None) -> AsyncIterator[HeldAccount]:
+V = TypeVar("V", HeldAccount, PayerView)
+
+
+async def _each(
+    db: Database, list_page: Callable[[Tx, PageStart], Awaitable[list[V]]], business_id: str | None
+) -> AsyncIterator[V]:
     after = ("", "")
     while True:
         async with db.connection() as tx:
-            page = await store.list_accounts(tx, PageStart(business_id, after, PAGE))
+            page = await list_page(tx, PageStart(business_id, after, PAGE))
         for one in page:
             yield one
         if len(page) < PAGE:
             return
-        after = (page[-1].business_id, page[-1].id)
+        after = (page[-1].business_id, str(page[-1].id))
 
 
 async def _find_notifications(db: Database, found: FoundData) -> None:
@@ -189,10 +208,36 @@ async def _find_answers(db: Database, found: FoundData) -> None:
         words[inflow.business_id].update((inflow.reference, inflow.transaction_id))
     for account in _free(found.accounts):
         words[account.business_id].add(account.id)
+    # The answer to who saved it is the address of the list.
+    for view in found.views:
+        words[view.business_id].update(map(quote_plus, view.texts))
     for business_id, of_business in words.items():
         known = [word.encode() for word in sorted(of_business)]
         async for key in _answers_with(db, business_id, known):
             found.answers[business_id].append(key)
+
+
+async def _find_views(db: Database, who: PayerIdentity, business_id: str | None, found: FoundData) -> None:
+    """By what was asked for, and by whom the payments of their business name."""
+    named: dict[str, list[PayerPayment]] = defaultdict(list)
+    for payment in found.payments:
+        named[payment.business_id].append(payment)
+    async for view in _each(db, store.list_views, business_id):
+        texts = [text for text in view.texts if _is_named(text.lower(), who, named[view.business_id])]
+        if texts:
+            found.views.append(replace(view, texts=tuple(texts)))
+
+
+def _is_named(text: str, who: PayerIdentity, payments: Sequence[PayerPayment]) -> bool:
+    return who.is_named_in(text) or any(_names(payment, text) for payment in payments)
+
+
+def _names(payment: PayerPayment, text: str) -> bool:
+    """In full: a first name alone is that of many."""
+    name = payment.customer_name.strip().lower()
+    phones = [phone for phone in (_digits(payment.customer_phone or ""),) if len(phone) >= PHONE_DIGITS_MIN]
+    of_payment = PayerIdentity(emails=(payment.customer_email.lower(),), phones=tuple(phones))
+    return of_payment.is_named_in(text) or (" " in name and name in text)
 
 
 async def _answers_with(db: Database, business_id: str, known: Sequence[bytes]) -> AsyncIterator[str]:
@@ -231,6 +276,7 @@ class Eraser:
         return {
             "notifications": await self._all("notifications", found.notifications, store.erase_notifications),
             "answers": await self._all("answers", found.answers, store.erase_answers),
+            "views": await self._all("views", _ids_of(found.views), store.delete_views),
             "inflows": await self._all("inflows", _by_business(found.inflows), store.erase_inflows),
             "accounts": await self._all("accounts", _by_business(found.accounts), store.erase_accounts),
             "payments": await self._all("payments", _by_business(found.payments), store.erase_payments),
@@ -279,8 +325,12 @@ def _free(rows: Iterable[R]) -> list[R]:
 
 
 def _by_business(rows: Iterable[R]) -> dict[str, list[Any]]:
+    return _ids_of(_free(rows))
+
+
+def _ids_of(rows: Iterable[R | PayerView]) -> dict[str, list[Any]]:
     ids: dict[str, list[Any]] = defaultdict(list)
-    for row in _free(rows):
+    for row in rows:
         ids[row.business_id].append(row.id)
     return ids
 

@@ -40,6 +40,9 @@ class PayerPayment(msgspec.Struct, frozen=True, kw_only=True):
     # In notifications of rails.
     transactions: tuple[str, ...]
     bank_accounts: tuple[str, ...]
+    customer_name: str
+    customer_email: str
+    customer_phone: str | None
 
 
 class PayerInflow(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,6 +51,14 @@ class PayerInflow(msgspec.Struct, frozen=True, kw_only=True):
     block_reason: str | None
     reference: str
     transaction_id: str
+
+
+class PayerView(msgspec.Struct, frozen=True, kw_only=True):
+    """A saved view of the list of payments. Its texts are its name, and what it filters by."""
+
+    business_id: str
+    id: int
+    texts: tuple[str, ...]
 
 
 class HeldAccount(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +92,7 @@ async def get_payments(tx: Tx, business_id: str, ids: Sequence[int]) -> list[Pay
     rows = await tx.fetch(
         """
         SELECT payment.business_id, payment.id, payment_erasure_block(business_id, id) AS block_reason,
+               customer_name, customer_email, customer_phone,
                array_remove(ARRAY[pay_code, customer_email, customer_phone], NULL)
                || ARRAY(SELECT reference FROM refund WHERE refund.business_id = $1 AND payment_id = payment.id)
                    AS known_as,
@@ -110,6 +122,20 @@ async def list_accounts(tx: Tx, page: PageStart) -> list[HeldAccount]:
         low, high, business_id, page.after[1], page.limit,
     )  # fmt: skip
     return [msgspec.convert(dict(row), HeldAccount) for row in rows]
+
+
+async def list_views(tx: Tx, page: PageStart) -> list[PayerView]:
+    low, high, business_id = page.bounds()
+    rows = await tx.fetch(
+        """
+        SELECT business_id, id, array_prepend(name, ARRAY(SELECT value FROM jsonb_each_text(filters))) AS texts
+          FROM saved_view
+         WHERE business_id >= $1 AND business_id <= $2 AND (business_id, id) > ($3, $4)
+         ORDER BY business_id, id LIMIT $5
+        """,
+        low, high, business_id, int(page.after[1] or 0), page.limit,
+    )  # fmt: skip
+    return [msgspec.convert(dict(row), PayerView) for row in rows]
 
 
 async def list_inflows(
@@ -190,6 +216,13 @@ async def list_answers(
 # A function that erases takes one row, or the rows of one business; what is of no business is erased beside it.
 
 
+async def delete_views(tx: Tx, business_id: str, ids: Sequence[int], _: datetime) -> int:
+    rows = await tx.fetch(
+        "DELETE FROM saved_view WHERE business_id = $1 AND id = ANY ($2::bigint[]) RETURNING id", business_id, ids
+    )
+    return len(rows)
+
+
 async def erase_payments(tx: Tx, business_id: str, ids: Sequence[int], now: datetime) -> int:
     erased = [
         id_ for id_ in ids if await tx.fetchval("SELECT erase_payment($1, $2, $3)", business_id, id_, now) == "erased"
@@ -209,7 +242,9 @@ async def erase_payments(tx: Tx, business_id: str, ids: Sequence[int], now: date
             """,
             *receipt,
         )
-    await tx.execute("SELECT erase_bank_payer($1)", [receipt["transaction_id"] for receipt in receipts])
+    transactions = [receipt["transaction_id"] for receipt in receipts]
+    await _erase_suspense_remarks(tx, business_id, transactions)
+    await tx.execute("SELECT erase_bank_payer($1)", transactions)
     return len(erased)
 
 
@@ -217,8 +252,33 @@ async def erase_inflows(tx: Tx, business_id: str, ids: Sequence[int], now: datet
     erased = [
         id_ for id_ in ids if await tx.fetchval("SELECT erase_inflow($1, $2, $3)", business_id, id_, now) == "erased"
     ]
-    await tx.execute("SELECT erase_bank_payer($1)", await _transactions_of(tx, business_id, erased))
+    transactions = await _transactions_of(tx, business_id, erased)
+    await _erase_suspense_remarks(tx, business_id, transactions)
+    await tx.execute("SELECT erase_bank_payer($1)", transactions)
     return len(erased)
+
+
+async def _erase_suspense_remarks(tx: Tx, business_id: str, transactions: Sequence[str]) -> None:
+    """Under the business that the money was booked under, and under the one that has it now."""
+    decisions = await tx.fetch(
+        """
+        SELECT business_id, receipt_id, rail || '/' || transaction_id AS cause,
+               coalesce(subject, receipt_id::text) AS subject
+          FROM suspense_decision
+         WHERE (business_id = $1 OR given_to = $1) AND transaction_id = ANY ($2)
+        """,
+        business_id, transactions,
+    )  # fmt: skip
+    for one in decisions:
+        for owner in sorted({one["business_id"], business_id}):
+            await tx.execute(
+                "SELECT erase_suspense_remarks($1, $2, $3, $4)",
+                owner, one["receipt_id"], one["cause"], one["subject"],
+            )  # fmt: skip
+        await tx.execute(
+            "UPDATE suspense_decision SET note = '(erased)' WHERE business_id = $1 AND receipt_id = $2",
+            one["business_id"], one["receipt_id"],
+        )  # fmt: skip
 
 
 async def erase_accounts(tx: Tx, business_id: str, ids: Sequence[str], now: datetime) -> int:

@@ -128,6 +128,40 @@ async def remove_mails(tx: Tx, business_id: str, ids: Sequence[str], before: dat
     return int(await tx.fetchval("SELECT remove_mails($1, $2, $3)", business_id, ids, before))
 
 
+async def list_requests(tx: Tx, before: datetime, after: OldRow, *, limit: int) -> list[OldRow]:
+    rows = await tx.fetch(
+        """
+        SELECT created_at AS at, business_id AS owner, number::text AS id FROM request_log
+         WHERE status < 400 AND created_at < $1
+           AND created_at >= $2 AND (created_at, business_id, number::text) > ($2, $3, $4)
+         ORDER BY created_at, business_id, number::text LIMIT $5
+        """,
+        before, *after, limit,
+    )  # fmt: skip
+    return _old(rows)
+
+
+async def remove_requests(tx: Tx, business_id: str, numbers: Sequence[str], before: datetime) -> int:
+    return int(await tx.fetchval("SELECT remove_requests($1, $2, $3)", business_id, numbers, before))
+
+
+async def list_failed_requests(tx: Tx, before: datetime, after: OldRow, *, limit: int) -> list[OldRow]:
+    rows = await tx.fetch(
+        """
+        SELECT created_at AS at, business_id AS owner, number::text AS id FROM request_log
+         WHERE status >= 400 AND created_at < $1
+           AND created_at >= $2 AND (created_at, business_id, number::text) > ($2, $3, $4)
+         ORDER BY created_at, business_id, number::text LIMIT $5
+        """,
+        before, *after, limit,
+    )  # fmt: skip
+    return _old(rows)
+
+
+async def remove_failed_requests(tx: Tx, business_id: str, numbers: Sequence[str], before: datetime) -> int:
+    return int(await tx.fetchval("SELECT remove_failed_requests($1, $2, $3)", business_id, numbers, before))
+
+
 async def list_sandbox_notifications(tx: Tx, before: datetime, after: OldRow, *, limit: int) -> list[OldRow]:
     rows = await tx.fetch(
         """
@@ -180,9 +214,9 @@ async def remove_sandbox_payouts(tx: Tx, business_id: str, references: Sequence[
     return int(await tx.fetchval("SELECT remove_sandbox_payouts($1, $2, $3)", business_id, references, before))
 
 
-async def note_removal(tx: Tx, kind: str, *, before: datetime, count: int, now: datetime) -> None:
-    """In the transaction of the removal. Writes the count of a day that is over to the audit trail."""
-    await tx.execute("SELECT note_removal($1, $2, $3, $4)", kind, before, count, now)
+async def end_day(tx: Tx, kind: str) -> None:
+    """Writes the count of a day that is over to the audit trail."""
+    await tx.execute("SELECT end_removal_day($1)", kind)
 
 
 def _old(rows: list[Row]) -> list[OldRow]:

@@ -206,6 +206,16 @@ LAST_SECTIONS = (
                 usual="90",
             ),
             SettingRow(
+                name="TIDEGATE_KEEP_REQUESTS_DAYS",
+                meaning="Log of merchants' requests that succeeded; at least 1.",
+                usual="7",
+            ),
+            SettingRow(
+                name="TIDEGATE_KEEP_FAILED_REQUESTS_DAYS",
+                meaning="Log of merchants' requests that failed; at least 7.",
+                usual="30",
+            ),
+            SettingRow(
                 name="TIDEGATE_KEEP_SANDBOX_DAYS",
                 meaning="What the sandbox's rail remembers; without effect in live mode.",
                 usual="90",

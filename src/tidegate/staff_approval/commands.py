@@ -59,7 +59,7 @@ async def checked(deps: StaffApprovalDeps, proposal: Proposal) -> Proposal:
 async def propose(tx: Tx, proposal: Proposal, *, by: Actor, now: datetime) -> int:
     """Bound to the version that was looked at."""
     if not (why := proposal.reason.strip()):
-        raise Invalid(Problem("why", "Say why; it is kept for ever."))
+        raise Invalid(Problem("why", "Say why; it is kept."))
     if len(why) > WHY_CHARS_MAX:
         raise Invalid(Problem("why", f"This has {len(why)} characters; shorten it to at most {WHY_CHARS_MAX}."))
     if contains_card_number(proposal.reason):
@@ -75,9 +75,14 @@ async def propose(tx: Tx, proposal: Proposal, *, by: Actor, now: datetime) -> in
         raise Conflict(_waits(rival) if rival else "another proposal about it was made at the same moment; look again")
     await audit.insert(
         tx, proposal.business_id, by, action=f"{proposal.command}.proposed", subject=proposal.subject,
-        details={"approval": approval_id, "why": proposal.reason}, now=now,
+        details={"approval": approval_id, **_remark(proposal.command, proposal.reason)}, now=now,
     )  # fmt: skip
     return approval_id
+
+
+def _remark(command: str, why: str) -> dict[str, str]:
+    """In the audit trail. A note can be erased with its payer: the chain leaves it out."""
+    return {"note" if STAFF_COMMANDS[command].is_of_payer else "why": why}
 
 
 def _waits(rival: ApprovalRequest) -> str:
@@ -119,7 +124,8 @@ async def approve(
         )
         await audit.insert(
             tx, business_id, by, action=f"{locked.command}.approved", subject=locked.subject,
-            details={"approval": approval_id, "proposedBy": f"staff/{locked.asked_by}", "why": locked.reason},
+            details={"approval": approval_id, "proposedBy": f"staff/{locked.asked_by}",
+                     **_remark(locked.command, locked.reason)},
             now=deps.clock.now(),
         )  # fmt: skip
 

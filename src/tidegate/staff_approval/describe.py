@@ -118,15 +118,15 @@ async def refund(context: ProposalContext, wanted: OperatorRefund) -> list[Propo
     lasts, now = context.deps.payment.inflow_terms.rate_lasts, context.deps.clock.now_of(context.business_id)
     payer = await subject_store.find_payer(context.tx, context.business_id, context.subject)
     of_payer = ProposalFact("Payer", payer or NONE, is_personal=True)
+    reason = [ProposalFact("Reason, the customer reads it", wanted.reason, is_personal=True)] if wanted.reason else []
     try:
         subject = await refunds.look_at(context.tx, context.business_id, context.subject, rate_lasts=lasts, now=now)
         of = ProposalFact("Of", subject.merchant_reference or subject.reference)
         asked = RefundRequest(reference=context.subject, amount=wanted.amount).amount_in(subject.received.currency)
-        reason = [ProposalFact("Reason, the customer reads it", wanted.reason)] if wanted.reason else []
         amount = refund_model.amount_of(subject, asked)
         exchange = refund_model.exchange_of(subject, amount, wanted.rate)
     except Refusal as impossible:
-        return [of_payer, ProposalFact("Cannot be refunded", impossible.message)]
+        return [of_payer, ProposalFact("Cannot be refunded", impossible.message), *reason]
     facts = [
         of,
         of_payer,

@@ -138,5 +138,7 @@ class StaffCommand:
     permission: StaffPermission = StaffPermission.PROPOSE
     # About no merchant.
     is_of_platform: bool = False
+    # About a payer or a holder, who can have what was written about it erased.
+    is_of_payer: bool = False
     # Of an invitation: another link, once it is approved.
     link: Callable[[StaffCommandRun], Awaitable[str]] | None = None

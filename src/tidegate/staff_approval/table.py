@@ -57,32 +57,32 @@ STAFF_COMMANDS: dict[str, StaffCommand] = {
     "inflow.credit": StaffCommand(
         NoArguments, store.version_of_credit, money.credit, lambda _: "Credit a held inflow", describe.inflow,
         _inflow_page,
-        check=check.credit, topic="inflow",
+        check=check.credit, topic="inflow", is_of_payer=True,
     ),
     "inflow.return": StaffCommand(
         arguments.ReturnArguments, store.version_of_inflow, money.send_back, arguments.return_words, describe.inflow,
         _inflow_page,
-        check=check.send_back, topic="inflow",
+        check=check.send_back, topic="inflow", is_of_payer=True,
     ),
     "suspense.assign": StaffCommand(
         arguments.AssignArguments, store.version_of_suspense, money.assign, lambda _: "Assign money in suspense",
         describe.assignment, _suspense_page,
-        check=check.assignment, topic="suspense",
+        check=check.assignment, topic="suspense", is_of_payer=True,
     ),
     "suspense.return": StaffCommand(
         NoArguments, store.version_of_suspense, money.return_suspense,
         lambda _: "Return money in suspense to its payer", describe.suspense, _suspense_page,
-        check=check.suspense_return, topic="suspense",
+        check=check.suspense_return, topic="suspense", is_of_payer=True,
     ),
     "suspense.close": StaffCommand(
         NoArguments, store.version_of_suspense, money.close_suspense,
         lambda _: "Close money in suspense: it was settled outside", describe.suspense, _suspense_page,
-        check=check.suspense_close, topic="suspense",
+        check=check.suspense_close, topic="suspense", is_of_payer=True,
     ),
     "refund.create": StaffCommand(
         arguments.OperatorRefund, store.version_of_refundable, money.refund, arguments.refund_words, describe.refund,
         _refund_page,
-        check=check.refund, name=check.refundable,
+        check=check.refund, name=check.refundable, is_of_payer=True,
     ),
     "quarantine.close": StaffCommand(
         NoArguments, store.version_of_quarantined, money.close_quarantine,
@@ -91,30 +91,30 @@ STAFF_COMMANDS: dict[str, StaffCommand] = {
     ),
     "return.end": StaffCommand(
         arguments.ReturnEndArguments, store.version_of_return, money.end_return, arguments.return_end_words,
-        describe.money_return, lambda _: "/stuck",
+        describe.money_return, lambda _: "/stuck", is_of_payer=True,
     ),
     "return.again": StaffCommand(
         NoArguments, store.version_of_return, money.request_return_again,
         lambda _: "Request a return again: the rail does not have it", describe.money_return, lambda _: "/stuck",
-        check=check.request_again, topic="return.end",
+        check=check.request_again, topic="return.end", is_of_payer=True,
     ),
     "refund.end": StaffCommand(
         arguments.RefundEndArguments, store.version_of_refund_leg, money.end_refund, arguments.refund_end_words,
-        describe.refund_leg, _refund_detail_page,
+        describe.refund_leg, _refund_detail_page, is_of_payer=True,
     ),
     "refund.again": StaffCommand(
         NoArguments, store.version_of_refund_leg, money.request_refund_again,
         lambda _: "Request a refund again: the rail does not have it", describe.refund_leg, _refund_detail_page,
-        check=check.request_again, topic="refund.end",
+        check=check.request_again, topic="refund.end", is_of_payer=True,
     ),
     "dispute.end": StaffCommand(
         arguments.DisputeEndArguments, store.version_of_dispute, money.end_dispute, arguments.dispute_end_words,
-        describe.dispute, lambda _: "/disputes",
+        describe.dispute, lambda _: "/disputes", is_of_payer=True,
     ),
     "bank.pay": StaffCommand(
         arguments.PayoutArguments, store.version_of_payout, money.pay, arguments.payout_words, describe.payout,
         _payout_page,
-        check=check.payout,
+        check=check.payout, is_of_payer=True,
     ),
     "bank.settle": StaffCommand(
         NoArguments, store.version_of_bank_entry, money.settle_bank_entry,
@@ -150,12 +150,12 @@ STAFF_COMMANDS: dict[str, StaffCommand] = {
     "account.approve": StaffCommand(
         arguments.ApprovalArguments, store.version_of_account, rights.approve_account,
         lambda _: "Approve an account", describe.account_approval, _account_page,
-        check=check.account_approval,
+        check=check.account_approval, is_of_payer=True,
     ),
     "account.reinstate": StaffCommand(
         NoArguments, store.version_of_account, rights.reinstate_account, lambda _: "Reinstate an account",
         describe.account, _account_page,
-        check=check.account_reinstatement,
+        check=check.account_reinstatement, is_of_payer=True,
     ),
     "merchant.settings": StaffCommand(
         arguments.SettingArguments, store.version_of_business, rights.change_settings, arguments.setting_words,
