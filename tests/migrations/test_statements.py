@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from fnmatch import fnmatch
-from functools import cache
-from pathlib import Path
-from typing import Any
 
 from migrations import texts
+from migrations.product import MIGRATIONS, ON_NO_SHARD, SCHEMA, statements, trees
 from migrations.routing import Schema, is_of_one_business, parse
 from tidegate.deployment import cluster
-from tidegate.infra import migrate
 
-SOURCE = Path(migrate.__file__).parents[1]
 DUE = "reads which rows of all businesses are due; each is then claimed and changed by itself"
 OPERATOR = "an operator asks about all businesses"
 RAIL = "a rail's identifier, before the business is known; rare beside payments"
@@ -84,36 +79,6 @@ _FUNCTION = re.compile(r"CREATE FUNCTION (\w+)\((.*?)\)\s(.*?)AS \$\$(.*?)\$\$",
 _TABLE = re.compile(r"CREATE TABLE (\w+) \((.*?)\n\)", re.DOTALL)
 _REFERRED = re.compile(r"\bREFERENCES (\w+)")
 _COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
-MIGRATIONS = "\n".join(migration.sql for migration in migrate.migrations())
-ON_NO_SHARD = {*cluster.ON_EVERY_NODE, *cluster.ON_THE_COORDINATOR}
-# A directory is asked by its key, which is no business.
-SCHEMA = Schema(MIGRATIONS, {*ON_NO_SHARD, *cluster.DIRECTORIES})
-
-
-@cache
-def trees() -> dict[str, ast.Module]:
-    return {
-        path.relative_to(SOURCE).with_suffix("").as_posix(): ast.parse(path.read_text())
-        for path in sorted(SOURCE.rglob("*.py"))
-    }
-
-
-@cache
-def statements() -> list[tuple[str, str, Any]]:
-    """Where each is, its text, and what the parser makes of it."""
-    return [
-        (f"{module}:{_name_of(node)}", text, statement)
-        for module, tree in trees().items()
-        for node in tree.body
-        for text in texts.texts(node)
-        for statement in texts.statements_in(text)
-    ]
-
-
-def _name_of(node: ast.stmt) -> str:
-    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-        return node.targets[0].id
-    return getattr(node, "name", "")
 
 
 def test_every_table_has_its_place_in_a_cluster() -> None:
