@@ -16,20 +16,6 @@ VALUES = {
     "int2": "1", "int4": "1", "int4[]": "'{1}'", "int8": "1", "int8[]": "'{1}'", "numeric": "1",
     "timestamptz": "'2030-01-01'", "date": "'2030-01-01'", "interval": "'1 second'", "json": "'{}'", "jsonb": "'{}'",
 }  # fmt: skip
-RARE = "a merchant or an operator asks it now and then"
-CHAIN = "links of the chain, a page at a time"
-# About one business, and asked of every shard all the same: each takes the business from rows of a WITH or of a
-# subquery with LIMIT, and Citus does not follow it through those.
-AT_EVERY_SHARD = {
-    "intake/suspense_store:find_payment": RARE,
-    "ledger/store:list_links": CHAIN,
-    "ledger/store:list_to_link": CHAIN,
-    "webhook/log_store:_REPLAY": RARE,
-    "webhook/log_store:resend": RARE,
-    "webhook/queue_store:_PUT_OFF": "a delivery that could not be sent, before it is tried again",
-    "webhook/store:delete": RARE,
-    "webhook/store:update": RARE,
-}
 
 
 async def explain(admin: Any, statement: str) -> str:
@@ -47,7 +33,8 @@ async def test_a_statement_of_one_business_asks_one_shard(cluster: Nodes, admin:
             tasks = re.findall(r"Task Count: (\d+)", await explain(admin, text))
             explained[where] = [*explained.get(where, []), *tasks]
     # Rows that are given are written without a task.
-    assert {where for where, tasks in explained.items() if set(tasks) - {"1"}} == AT_EVERY_SHARD.keys(), explained
+    assert {where: tasks for where, tasks in explained.items() if set(tasks) - {"1"}} == {}
+    assert len(explained) > 100
 
 
 async def test_a_statement_of_all_businesses_asks_several(cluster: Nodes, admin: Any) -> None:
