@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Iterator
 from fnmatch import fnmatch
-from pathlib import Path
 
+from migrations import texts
+from migrations.product import MIGRATIONS, ON_NO_SHARD, SCHEMA, statements, trees
+from migrations.routing import Schema, is_of_one_business, parse
 from tidegate.deployment import cluster
-from tidegate.infra import migrate
 
-SOURCE = Path(migrate.__file__).parents[1]
 DUE = "reads which rows of all businesses are due; each is then claimed and changed by itself"
 OPERATOR = "an operator asks about all businesses"
 RAIL = "a rail's identifier, before the business is known; rare beside payments"
@@ -79,57 +77,21 @@ OVER_ALL_BUSINESSES = {
 _FUNCTION = re.compile(r"CREATE FUNCTION (\w+)\((.*?)\)\s(.*?)AS \$\$(.*?)\$\$", re.DOTALL)
 _TABLE = re.compile(r"CREATE TABLE (\w+) \((.*?)\n\)", re.DOTALL)
 _REFERRED = re.compile(r"\bREFERENCES (\w+)")
-_VIEW = re.compile(r"CREATE VIEW (\w+) AS")
-_SQL = re.compile(r"\s*(?:--[^\n]*\n\s*)*(?:WITH|SELECT|INSERT|UPDATE|DELETE)\b")
-# Comments, and conditions that a caller may leave out.
-_LEFT_OUT = re.compile(r"--[^\n]*|/\*.*?\*/|\(\$\d+(?:::\w+)? IS NULL OR [^()]*\)", re.DOTALL)
-_NAMED = re.compile(r"\b(?:FROM|JOIN|UPDATE|INTO|USING)\s+([a-z_]+)\b(?!\s*\(\s*SELECT)")
-# Of the given business, or of the business of a row that is named too.
-_GIVEN = re.compile(r"\bbusiness_id\s*=\s*\$\d|\bVALUES\s*\(\$1|\bSELECT \$1")
-_BOUND = re.compile(r"\bbusiness_id\s*=\s*(?:\$\d|\w+\.business_id)|USING \(business_id|\(\s*business_id,")
-
-
-def tables() -> dict[str, bool]:
-    """Of the migrations, and whether each has a business."""
-    text = "\n".join(migration.sql for migration in migrate.migrations())
-    return {name: re.search(r"\n\s+business_id ", columns) is not None for name, columns in _TABLE.findall(text)}
-
-
-def views() -> set[str]:
-    return set(_VIEW.findall("\n".join(migration.sql for migration in migrate.migrations())))
-
-
-def statements() -> Iterator[tuple[str, str]]:
-    for path in sorted(SOURCE.rglob("*.py")):
-        module = path.relative_to(SOURCE).with_suffix("").as_posix()
-        for node in ast.parse(path.read_text()).body:
-            for part in ast.walk(node):
-                if isinstance(part, ast.Constant) and isinstance(part.value, str) and _SQL.match(part.value):
-                    yield f"{module}:{_name_of(node)}", _LEFT_OUT.sub("", part.value)
-
-
-def _name_of(node: ast.stmt) -> str:
-    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-        return node.targets[0].id
-    return getattr(node, "name", "")
-
-
-def is_of_one_business(statement: str, distributed: set[str]) -> bool:
-    named = [table for table in _NAMED.findall(statement) if table in distributed]
-    return not named or (_GIVEN.search(statement) is not None and len(_BOUND.findall(statement)) >= len(named))
+_COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 def test_every_table_has_its_place_in_a_cluster() -> None:
-    placed = {*cluster.ON_EVERY_NODE, *cluster.ON_THE_COORDINATOR, *cluster.DIRECTORIES}
-    assert [name for name, has_business in tables().items() if not has_business and name not in placed] == []
-    assert placed - tables().keys() == set()
+    placed = {*ON_NO_SHARD, *cluster.DIRECTORIES}
+    assert len(SCHEMA.tables) > len(placed)
+    without = [name for name, columns in SCHEMA.tables.items() if cluster.BUSINESS not in columns]
+    assert [name for name in without if name not in placed] == []
+    assert placed - SCHEMA.tables.keys() == set()
 
 
 def test_what_is_on_the_nodes_refers_to_nothing_on_the_coordinator() -> None:
     """Citus refuses such a foreign key, and with it the whole set-up."""
-    text = "\n".join(migration.sql for migration in migrate.migrations())
-    referred = {name: set(_REFERRED.findall(columns)) for name, columns in _TABLE.findall(text)}
-    assert {"comparison", "payment"} <= referred.keys()
+    referred = {name: set(_REFERRED.findall(columns)) for name, columns in _TABLE.findall(MIGRATIONS)}
+    assert referred.keys() == SCHEMA.tables.keys()
     assert {
         name: found
         for name, tables in referred.items()
@@ -138,12 +100,20 @@ def test_what_is_on_the_nodes_refers_to_nothing_on_the_coordinator() -> None:
 
 
 def test_every_statement_is_about_one_business_or_says_why_not() -> None:
-    placed = {*cluster.ON_EVERY_NODE, *cluster.ON_THE_COORDINATOR, *cluster.DIRECTORIES}
-    distributed = (tables().keys() - placed) | views()
-    others = {where for where, statement in statements() if not is_of_one_business(statement, distributed)}
+    others = {where for where, _, statement in statements() if not is_of_one_business(SCHEMA, statement)}
     assert [where for where in sorted(others) if not any(fnmatch(where, rule) for rule in OVER_ALL_BUSINESSES)] == []
     # No rule outlives its statement.
     assert [rule for rule in OVER_ALL_BUSINESSES if not any(fnmatch(where, rule) for where in others)] == []
+
+
+def test_every_statement_is_one_whole_text() -> None:
+    """One that is put together when the program runs is examined by nobody."""
+    constants = {module: texts.names_of_sql(tree) for module, tree in trees().items()}
+    public = {name for names in constants.values() for name in names if not name.startswith("_")}
+    made = {module: texts.made(tree, constants[module] | public) for module, tree in trees().items()}
+    assert {module: found for module, found in made.items() if found} == {}
+    unreadable = {module: texts.unreadable(tree) for module, tree in trees().items()}
+    assert {module: found for module, found in unreadable.items() if found} == {}
 
 
 def nameless(sql: str) -> list[str]:
@@ -162,28 +132,17 @@ def nameless(sql: str) -> list[str]:
 def test_every_subquery_has_a_name() -> None:
     assert nameless("SELECT count(*) FROM (SELECT FROM payment LIMIT (1)) WHERE true") != []
     assert nameless("SELECT count(*) FROM (SELECT FROM payment LIMIT (1)) AS found WHERE true") == []
-    schema = "\n".join(migration.sql for migration in migrate.migrations())
-    everywhere = [("migrations", _LEFT_OUT.sub("", schema)), *statements()]
-    assert {where: found for where, statement in everywhere if (found := nameless(statement))} == {}
+    everywhere = [("migrations", MIGRATIONS), *((where, text) for where, text, _ in statements())]
+    assert {where: found for where, text in everywhere if (found := nameless(_COMMENT.sub("", text)))} == {}
 
 
 def test_a_function_that_reads_what_is_distributed_can_do_so_on_a_cluster() -> None:
     """Citus refuses parameters in the statements of SQL functions, and no node takes a row of a shard for one of its
     table."""
-    placed = {*cluster.ON_EVERY_NODE, *cluster.ON_THE_COORDINATOR}
-    distributed = tables().keys() - placed
-    text = "\n".join(migration.sql for migration in migrate.migrations())
+    schema = Schema(MIGRATIONS, ON_NO_SHARD)
     refused = []
-    for name, given, head, body in _FUNCTION.findall(text):
-        reads = distributed.intersection(_NAMED.findall(body))
-        takes_row = head.find("STABLE") != -1 and distributed.intersection(re.findall(r"\bp_\w+ (\w+)", given))
-        if takes_row or (reads and "LANGUAGE sql" in head):
+    for name, given, head, body in _FUNCTION.findall(MIGRATIONS):
+        takes_row = "STABLE" in head and schema.distributed.intersection(re.findall(r"\bp_\w+ (\w+)", given))
+        if takes_row or ("LANGUAGE sql" in head and any(map(schema.names_in, parse(body)))):
             refused.append(name)
     assert refused == []
-
-
-def test_a_statement_that_forgets_the_business_is_found() -> None:
-    assert not is_of_one_business("SELECT * FROM payment WHERE reference = $1", {"payment"})
-    assert not is_of_one_business("SELECT 1 FROM payment JOIN attempt ON true WHERE payment.business_id = $1",
-                                  {"payment", "attempt"})  # fmt: skip
-    assert is_of_one_business("SELECT * FROM payment WHERE business_id = $1", {"payment"})

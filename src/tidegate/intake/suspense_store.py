@@ -256,7 +256,7 @@ async def find_payment(tx: Tx, business_id: str, pay_code: str, receipt: Suspens
           JOIN business ON business.id = payment.business_id
           LEFT JOIN LATERAL (
                SELECT attempt FROM attempt
-                WHERE attempt.business_id = payment.business_id AND attempt.payment_id = payment.id
+                WHERE attempt.business_id = $1 AND attempt.payment_id = payment.id
                   AND attempt.rail = $3 AND (NOT $4 OR attempt.account_number IS NOT NULL)
                 ORDER BY number DESC LIMIT 1) AS newest ON true
          WHERE payment.business_id = $1 AND payment.pay_code = $2

@@ -88,10 +88,10 @@ async def list_to_link(tx: Tx, business_id: str, *, limit: int) -> list[PostedJo
     rows = await tx.fetch(
         """
         SELECT journal.*, entry.line, entry.account, entry.currency, entry.amount_minor, entry.balance_after_minor
-          FROM (SELECT business_id, journal_id FROM journal_to_link
+          FROM (SELECT journal_id FROM journal_to_link
                  WHERE business_id = $1 ORDER BY journal_id LIMIT $2) AS waiting
-          JOIN journal ON journal.business_id = waiting.business_id AND journal.id = waiting.journal_id
-          JOIN entry ON entry.business_id = waiting.business_id AND entry.journal_id = waiting.journal_id
+          JOIN journal ON journal.business_id = $1 AND journal.id = waiting.journal_id
+          JOIN entry ON entry.business_id = $1 AND entry.journal_id = waiting.journal_id
          ORDER BY journal.id, entry.line
         """,
         business_id,
@@ -125,8 +125,8 @@ async def list_links(
                journal.*, entry.line, entry.account, entry.currency, entry.amount_minor, entry.balance_after_minor
           FROM (SELECT * FROM journal_link
                  WHERE business_id = $1 AND position > $2 ORDER BY position LIMIT $3) AS link
-          LEFT JOIN journal ON journal.business_id = link.business_id AND journal.id = link.journal_id
-          LEFT JOIN entry ON entry.business_id = link.business_id AND entry.journal_id = link.journal_id
+          LEFT JOIN journal ON journal.business_id = $1 AND journal.id = link.journal_id
+          LEFT JOIN entry ON entry.business_id = $1 AND entry.journal_id = link.journal_id
          ORDER BY link.position, entry.line
         """,
         business_id,

@@ -170,7 +170,7 @@ async def resend(tx: Tx, business_id: str, delivery_id: int, *, now: datetime) -
         woken AS (
             UPDATE endpoint_state SET next_poll_at = $3, open_until = least(open_until, $3)
               FROM state, queued
-             WHERE endpoint_state.business_id = state.business_id AND endpoint_state.endpoint_id = state.endpoint_id)
+             WHERE endpoint_state.business_id = $1 AND endpoint_state.endpoint_id = state.endpoint_id)
         SELECT CASE WHEN state.is_erased THEN 'erased'
                     WHEN state.deleted_at IS NOT NULL THEN 'deleted'
                     WHEN state.endpoint_status <> 'enabled' THEN 'disabled'
@@ -265,7 +265,7 @@ _REPLAY = """
     woken AS (
         UPDATE endpoint_state SET next_poll_at = $8
           FROM state
-         WHERE endpoint_state.business_id = state.business_id AND endpoint_state.endpoint_id = state.endpoint_id)
+         WHERE endpoint_state.business_id = $1 AND endpoint_state.endpoint_id = state.endpoint_id)
     SELECT count(*) FROM queued
 """
 

@@ -267,7 +267,7 @@ _PUT_OFF = """
                status = CASE WHEN due_at IS NOT NULL AND $6::timestamptz IS NULL THEN 'exhausted' ELSE status END,
                due_at = CASE WHEN due_at IS NOT NULL THEN $6 END
           FROM state
-         WHERE delivery.business_id = state.business_id AND delivery.id = $4 AND delivery.lease_token = $5
+         WHERE delivery.business_id = $2 AND delivery.id = $4 AND delivery.lease_token = $5
         RETURNING delivery.business_id, delivery.id::text AS id, delivery.failures),
     noted AS (
         INSERT INTO leased_work (business_id, kind, id, next_try_at, failures, last_error, parked_at)
@@ -279,7 +279,7 @@ _PUT_OFF = """
                parked_at = excluded.parked_at)
     UPDATE endpoint_state SET next_poll_at = $1
       FROM state
-     WHERE endpoint_state.business_id = state.business_id AND endpoint_state.endpoint_id = state.endpoint_id
+     WHERE endpoint_state.business_id = $2 AND endpoint_state.endpoint_id = state.endpoint_id
 """
 
 

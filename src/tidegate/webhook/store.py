@@ -62,13 +62,13 @@ async def update(
                                           WHEN $7 = 'disabled' THEN coalesce(disabled_reason, 'merchant') END,
                    rate_per_second = coalesce($8, rate_per_second), updated_at = $9
               FROM state
-             WHERE webhook_endpoint.business_id = state.business_id AND id = state.endpoint_id AND deleted_at IS NULL
+             WHERE webhook_endpoint.business_id = $1 AND id = state.endpoint_id AND deleted_at IS NULL
             RETURNING webhook_endpoint.*),
         looked AS (
             UPDATE endpoint_state
                SET next_poll_at = $9, failures = 0, failing_since = NULL, openings = 0, open_until = NULL
               FROM changed
-             WHERE endpoint_state.business_id = changed.business_id AND endpoint_state.endpoint_id = changed.id)
+             WHERE endpoint_state.business_id = $1 AND endpoint_state.endpoint_id = changed.id)
         SELECT * FROM changed
         """,
         business_id, endpoint_id, changes.get("url"), changes.get("events"), "description" in changes,
@@ -86,16 +86,16 @@ async def delete(tx: Tx, business_id: str, endpoint_id: str, *, now: datetime) -
         deleted AS (
             UPDATE webhook_endpoint AS endpoint SET deleted_at = $3, updated_at = $3
               FROM state
-             WHERE endpoint.business_id = state.business_id AND endpoint.id = state.endpoint_id
+             WHERE endpoint.business_id = $1 AND endpoint.id = state.endpoint_id
                AND endpoint.deleted_at IS NULL
             RETURNING endpoint.business_id, endpoint.id),
         forgotten AS (
             DELETE FROM webhook_secret AS secret USING deleted
-             WHERE secret.business_id = deleted.business_id AND secret.endpoint_id = deleted.id),
+             WHERE secret.business_id = $1 AND secret.endpoint_id = deleted.id),
         cancelled AS (
             UPDATE webhook_delivery AS delivery SET status = 'cancelled', due_at = NULL
               FROM deleted
-             WHERE delivery.business_id = deleted.business_id AND delivery.endpoint_id = deleted.id
+             WHERE delivery.business_id = $1 AND delivery.endpoint_id = deleted.id
                AND delivery.due_at IS NOT NULL)
         SELECT EXISTS (SELECT FROM deleted)
         """,
