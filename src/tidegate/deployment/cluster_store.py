@@ -189,7 +189,7 @@ async def copy_function(tx: Tx, signature: str) -> None:
 
 
 async def ignore_null(tx: Tx, signature: str) -> None:
-    """A call with NULL does nothing, and returns NULL. Citus would look for the node of no business, and its process end."""
+    """A call with NULL does nothing, and returns NULL. Citus would look for the node of no business, and end."""
     await tx.execute(await tx.fetchval("SELECT format('ALTER FUNCTION %s STRICT', $1::text::regprocedure)", signature))
 
 
