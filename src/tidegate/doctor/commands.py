@@ -137,30 +137,10 @@ async def examine_audit_trail(db: Database, *, now: datetime) -> Finding:
 
 async def _money(tx: Tx, now: datetime) -> AsyncIterator[Finding]:
     report = "this is a bug in Tidegate; leave the database unchanged and report it"
-    for subject, found, when_well in (
-        (
-            "settlements",
-            await money_store.list_wrongly_posted(tx),
-            "every successful payment is settled once, no other is",
-        ),
-        ("events", await money_store.list_wrong_events(tx), "every successful payment has one event, no other has"),
-        (
-            "deliveries",
-            await money_store.list_wrongly_delivered(tx),
-            "every delivered webhook was answered with a 2xx",
-        ),
-        ("amounts", await money_store.list_wrongly_settled(tx), "received is settled plus fee plus tax, as booked"),
-        ("receipts", await money_store.list_lost_money(tx), "every receipt was kept, is held, or was returned"),
-        ("bookings", await money_store.list_unbooked_receipts(tx), "every receipt has its journal"),
-        (
-            "times",
-            await money_store.list_booked_ahead(tx, now + BOOKED_AHEAD_MAX),
-            "no wallet is booked into the future",
-        ),
-        *await _inflows(tx),
-        *await _refunds(tx),
-    ):
+    for subject, found, when_well in (*await _payments(tx), *await _inflows(tx), *await _refunds(tx)):
         yield _nothing(subject, found, when_well, report)
+    ahead = await money_store.list_booked_ahead(tx, now + BOOKED_AHEAD_MAX)
+    yield _nothing("times", ahead, "no wallet is booked into the future", "compare the clocks of your machines")
     wrong_takings = await home_store.list_wrong_takings(tx)
     yield _nothing("takings", wrong_takings, "the dashboard's roll-up equals a fresh count", report)
     forgotten = await money_store.list_forgotten(tx, now - FORGOTTEN_AFTER)
@@ -195,6 +175,21 @@ async def _money(tx: Tx, now: datetime) -> AsyncIterator[Finding]:
 def _dispute(one: Dispute) -> str:
     due = f", to be answered by {to_iso(one.due_at)}" if one.due_at else ""
     return f"{one.rail}/{one.id} of {one.amount}{due}"
+
+
+async def _payments(tx: Tx) -> list[tuple[str, list[str], str]]:
+    return [
+        (
+            "settlements",
+            await money_store.list_wrongly_posted(tx),
+            "every successful payment is settled once, no other is",
+        ),
+        ("events", await money_store.list_wrong_events(tx), "every successful payment has one event, no other has"),
+        ("deliveries", await money_store.list_wrongly_delivered(tx), "every delivered webhook was answered with a 2xx"),
+        ("amounts", await money_store.list_wrongly_settled(tx), "received is settled plus fee plus tax, as booked"),
+        ("receipts", await money_store.list_lost_money(tx), "every receipt was kept, is held, or was returned"),
+        ("bookings", await money_store.list_unbooked_receipts(tx), "every receipt has its journal"),
+    ]
 
 
 async def _inflows(tx: Tx) -> list[tuple[str, list[str], str]]:
