@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import pytest
 
 from bank.transfer import PRICE, begun, paid, seen
@@ -243,6 +245,24 @@ async def test_closed_it_leaves_the_books_and_a_reversal_afterwards_is_an_alarm(
     note = await inflows.admin.fetchval("SELECT note FROM notification WHERE state = 'quarantined'")
     assert "after an operator had returned or closed it" in note
     await balances_agree(inflows.runtime)
+
+
+@pytest.mark.parametrize("decision", ["assigned", "returned", "closed", "forgotten"])
+async def test_the_database_itself_lets_nothing_leave_without_a_decision(inflows: Inflows, decision: str) -> None:
+    await inflows.notify(credit(UNKNOWN_NUMBER))
+    case = await only_case(inflows.runtime)
+    change = {
+        "decision": {"receipt_id": case.id, "decision": decision, "subject": "ret_x"},
+        "return": {"reason": "by hand"},
+        "journal": {
+            "kind": "unclaimed_released", "cause": "x", "accounts": ["suspense", "rail"], "event_at": str(inflows.now),
+            "currencies": ["EUR", "EUR"], "amounts_minor": [1, -1],
+        },
+    }  # fmt: skip
+    with pytest.raises(asyncpg.PostgresError, match="has changed meanwhile"):
+        async with inflows.runtime.db.transaction() as tx:
+            await tx.execute("SELECT decide_unclaimed($1, $2, now())", PLATFORM_BUSINESS_ID, json.dumps(change))
+    assert await only_case(inflows.runtime) == case
 
 
 @pytest.mark.parametrize("is_known_first", [False, True], ids=["unknown number first", "right number first"])

@@ -203,6 +203,7 @@ CALLS: dict[str, list[tuple[Any, ...]]] = {
         ({"receipt": RECEIPT | {"payment_id": 10**15}, "notification": NOTIFICATION, "journal": JOURNAL},),
         ({"receipt": RECEIPT, "journal": JOURNAL},),
     ],
+    "decide_unclaimed": [({},), ({"decision": {"receipt_id": 1, "decision": "assigned"}, "journal": JOURNAL},)],
     "confirm_return": [("ret_x", {}), ("ret_x", {"journal": JOURNAL, "sent_as": "x"}), (None, {"journal": JOURNAL})],
     "start_refund": [
         ({},),
@@ -302,8 +303,8 @@ async def test_nothing_but_a_journal_awaits_the_chain(new_checkout: MakeCheckout
             await tx.execute("INSERT INTO journal_to_link (business_id, journal_id) VALUES ($1, 1)", business_id)
 
 
-@pytest.mark.parametrize("moment", ["infinity", "-infinity"])
-async def test_what_happened_at_no_time_is_refused(
+@pytest.mark.parametrize("moment", ["infinity", "-infinity", "294276-12-31 00:00+00", "4000-01-01 00:00+00 BC"])
+async def test_what_happened_at_no_time_of_this_age_is_refused(
     moment: str, new_checkout: MakeCheckout, db: Database, admin: Any
 ) -> None:
     business_id = (await new_checkout()).shop.business_id
@@ -314,7 +315,7 @@ async def test_what_happened_at_no_time_is_refused(
         await post(db, unclaimed(event_at=f"'{moment}'::timestamptz"), of=business_id)
     with pytest.raises(asyncpg.InvalidParameterValueError):
         async with db.connection() as tx:
-            await tx.fetchval(f"SELECT close_wallet_period($1, 'NGN', '{moment}')", business_id)
+            await tx.fetchval(f"SELECT close_wallet_period($1, 'NGN', '{moment.removesuffix(' BC')}')", business_id)
     assert await rows(admin) == before
 
 
@@ -362,7 +363,8 @@ async def test_no_payment_is_a_success_without_its_journal(
     before = await rows(admin)
     no_journal = {name: value for name, value in own.items() if name != "kind"}
     no_money = {name: value for name, value in no_journal.items() if name != "transaction_id"}
-    assert await apply(db, checkout.shop.business_id, no_journal, no_money) == ["stale", "stale"]
+    other_journal = own | {"cause": "payment/0"}
+    assert await apply(db, checkout.shop.business_id, no_journal, no_money, other_journal) == ["stale"] * 3
     with pytest.raises(asyncpg.IntegrityConstraintViolationError):
         await apply(db, checkout.shop.business_id, no_journal | {"status": "pending"})
     assert await rows(admin) == before

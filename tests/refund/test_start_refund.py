@@ -64,6 +64,16 @@ async def test_parts_that_do_not_add_up_are_refused(
         {"legs": [leg, leg | {"reference": "rf_x-2"}]},
         {"journal": journal | {"amounts_minor": [-1, 1]}},
         {"journal": journal | {"accounts": ["wallet", "fee"]}},
+        {"journal": journal | {"currencies": ["USD", "USD"]}},
+        {
+            "journal": journal
+            | {"accounts": ["rail", "refunds", "wallet", "refunds"], "currencies": ["USD", "USD", "NGN", "NGN"]}
+            | {"amounts_minor": [-MINOR * 2, MINOR * 2, MINOR, -MINOR]}
+        },
+        {"legs": [leg | {"amount_minor": MINOR - 1}, leg | {"amount_minor": 1, "reference": "rf_x-2"}]},
+        {"legs": [leg | {"fee_minor": -10}]},
+        {"legs": [leg | {"fee_minor": 10}]},
+        {"refund": good["refund"] | {"currency": "USD"}},
     ]
     for spoilt in spoilings:
         with pytest.raises(asyncpg.IntegrityConstraintViolationError):
@@ -87,6 +97,19 @@ async def test_a_leg_of_another_payment_or_of_none_is_refused(
                 await start(tx, checkout, own | {"legs": legs})
         assert constraint_of(raised.value) == "refund_leg_takes_what_is_left"
     assert await admin.fetchval("SELECT count(*) FROM refund") == 0
+
+
+async def test_money_in_suspense_is_not_refunded(
+    shop: Shop, new_checkout: MakeCheckout, db: Database, admin: Any
+) -> None:
+    checkout = await paid(new_checkout, shop)
+    given = await change(checkout, admin)
+    aside = admin.transaction()
+    await aside.start()
+    await admin.execute("UPDATE receipt SET outcome = 'decided'")
+    with pytest.raises(asyncpg.IntegrityConstraintViolationError):
+        await start(admin, checkout, given)
+    await aside.rollback()
 
 
 @pytest.mark.one_server("the second call waits for a lock of the first, for longer than a cluster lets it")

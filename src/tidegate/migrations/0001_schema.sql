@@ -1150,7 +1150,7 @@ BEGIN
             USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = 'journal_has_entries', TABLE = 'journal',
                   DETAIL = 'It violates the constraint "journal_has_entries".';
     END IF;
-    IF NOT isfinite(p_posting.event_at) THEN
+    IF NOT (p_posting.event_at >= '1970-01-01 00:00+00' AND p_posting.event_at < '2200-01-01 00:00+00') THEN
         RAISE EXCEPTION 'the journal % of % happened at no time', p_posting.kind, p_posting.cause
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
@@ -1253,7 +1253,7 @@ COMMENT ON FUNCTION lock_balance IS 'What a wallet has, and keeps until the tran
 CREATE FUNCTION close_wallet_period(p_business_id text, p_currency text, p_until timestamptz) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
-    IF NOT isfinite(p_until) THEN
+    IF NOT (p_until > '-infinity' AND p_until < '2200-01-01 00:00+00') THEN
         RAISE EXCEPTION 'a period ends at a time' USING ERRCODE = 'invalid_parameter_value';
     END IF;
     UPDATE wallet SET booked_until = p_until
@@ -2734,14 +2734,16 @@ CREATE TABLE refund_leg (
     completed_at   timestamptz,
     CONSTRAINT refund_leg_pk PRIMARY KEY (business_id, reference),
     CONSTRAINT refund_leg_refund_fk FOREIGN KEY (business_id, refund_id) REFERENCES refund (business_id, id),
+    CONSTRAINT refund_leg_one_per_transfer UNIQUE (business_id, refund_id, rail, transaction_id),
     CONSTRAINT refund_leg_is_of_money CHECK (amount_minor > 0),
+    CONSTRAINT refund_leg_returns_a_fee_within_it
+        CHECK (fee_minor >= 0 AND vat_minor >= 0 AND fee_minor + vat_minor <= amount_minor),
     CONSTRAINT refund_leg_status_is_known CHECK (status IN ('processing', 'successful', 'failed')),
     CONSTRAINT refund_leg_is_asked_while_it_runs CHECK ((status = 'processing') = (next_poll_at IS NOT NULL))
 );
 COMMENT ON TABLE refund_leg IS 'The part of a refund that goes back by the way one transfer came; a payment may have come in several.';
 COMMENT ON COLUMN refund_leg.fee_minor IS 'Its share of the fee that the merchant gets back.';
 COMMENT ON COLUMN refund_leg.transaction_id IS 'Of the money that had come in; `sent_as` is that of the money that went out.';
-CREATE INDEX refund_leg_of_refund ON refund_leg (business_id, refund_id);
 CREATE INDEX refund_leg_of_transaction ON refund_leg (business_id, rail, transaction_id);
 -- Banks name it when asked where the money is.
 CREATE INDEX refund_leg_by_sent_as ON refund_leg (sent_as) WHERE sent_as IS NOT NULL;
@@ -3315,12 +3317,12 @@ DECLARE
 BEGIN
     IF array_dims(p_business_ids) IS DISTINCT FROM v_dims OR array_dims(p_nows) IS DISTINCT FROM v_dims
        OR array_position(p_business_ids, NULL) > 0 OR array_position(p_nows, NULL) > 0
-       OR 'infinity' = ANY (p_nows) OR '-infinity' = ANY (p_nows) THEN
+       OR NOT ('2020-01-01 00:00+00' <= ALL (p_nows) AND '2200-01-01 00:00+00' > ALL (p_nows)) THEN
         RAISE EXCEPTION 'each change needs a business and a time' USING ERRCODE = 'invalid_parameter_value';
     END IF;
 END
 $$;
-COMMENT ON FUNCTION refuse_incomplete IS 'Raises unless there are as many businesses and times as changes, in plain lists, and every time is one.';
+COMMENT ON FUNCTION refuse_incomplete IS 'Raises unless there are as many businesses and times as changes, in plain lists, and every time is of this age: programs cannot read any other, and what is booked stays.';
 
 -- No key forbids that one transaction is an inflow and also pays a payment or is in suspense: who writes one waits here for the
 -- other.
@@ -3497,7 +3499,7 @@ BEGIN
                  WHERE held.lease_token = given.lease))
            -- No success without its journal.
            AND (given.status <> 'success' OR payment.status = 'success'
-                OR coalesce(given.kind = 'checkout_settled', false))
+                OR coalesce(given.kind = 'checkout_settled' AND given.cause = 'payment/' || given.payment_id, false))
         RETURNING given.ordinality)
     SELECT coalesce(array_agg(ordinality ORDER BY ordinality), '{}') INTO v_written FROM written;
     IF cardinality(v_written) < cardinality(p_changes) THEN
@@ -3926,6 +3928,17 @@ END
 $$;
 COMMENT ON FUNCTION lock_unclaimed IS 'The outcome of a receipt, which stays until the transaction ends: two decisions on money in suspense, or a decision and a reversal, come one after the other.';
 
+-- A function of its own: on a cluster every node has a copy of the decisions.
+CREATE FUNCTION is_decided(p_business_id text, p_receipt receipt, p_decision text) RETURNS boolean
+    LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM suspense_decision
+                    WHERE business_id = p_business_id AND receipt_id = p_receipt.id AND decision = p_decision
+                      AND rail = p_receipt.rail AND transaction_id = p_receipt.transaction_id);
+END
+$$;
+COMMENT ON FUNCTION is_decided IS 'Whether that decision on money in suspense is written, in this transaction or before.';
+
 CREATE FUNCTION decide_unclaimed(p_business_id text, p_change json, p_now timestamptz) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -3936,6 +3949,9 @@ BEGIN
     SELECT * INTO v_was FROM receipt
      WHERE business_id = p_business_id AND id = v_new.receipt_id AND outcome = 'suspense' FOR UPDATE;
     IF NOT FOUND THEN
+        PERFORM refuse_stale_change();
+    END IF;
+    IF NOT is_decided(p_business_id, v_was, v_new.decision) THEN
         PERFORM refuse_stale_change();
     END IF;
     IF v_new.decision = 'assigned' THEN
@@ -4007,10 +4023,13 @@ BEGIN
     UPDATE collection SET refunded_minor = refunded_minor + v_new.amount_minor, version = version + 1, updated_at = p_now
      WHERE business_id = p_business_id AND id = v_new.collection_id;
     PERFORM refuse_foreign_legs(p_business_id, v_new, v_legs);
-    IF v_new.amount_minor IS DISTINCT FROM (SELECT sum(amount_minor) FROM unnest(v_legs))
-       OR coalesce(v_new.debited_minor, v_new.amount_minor) IS DISTINCT FROM
-          (SELECT sum(amount_minor) FROM unnest(v_journal.accounts, v_journal.amounts_minor) AS line (account, amount_minor)
-            WHERE account = 'refunds') THEN
+    IF (v_new.amount_minor, v_new.fee_returned_minor, v_new.vat_returned_minor) IS DISTINCT FROM
+       (SELECT (sum(amount_minor)::bigint, sum(fee_minor)::bigint, sum(vat_minor)::bigint) FROM unnest(v_legs))
+       OR ARRAY[(coalesce(v_new.wallet_currency, v_new.currency), coalesce(v_new.debited_minor, v_new.amount_minor))::text]
+          IS DISTINCT FROM
+          (SELECT array_agg((currency, amount_minor)::text)
+             FROM unnest(v_journal.accounts, v_journal.currencies, v_journal.amounts_minor)
+                  AS line (account, currency, amount_minor) WHERE account = 'refunds') THEN
         RAISE EXCEPTION 'the parts of a refund do not add up to it' USING ERRCODE = 'integrity_constraint_violation';
     END IF;
     INSERT INTO refund (business_id, reference, payment_id, collection_id, currency, amount_minor, reason, note,
@@ -4037,8 +4056,10 @@ BEGIN
     IF EXISTS (SELECT FROM unnest(p_legs) AS leg
                  LEFT JOIN receipt ON receipt.business_id = p_business_id AND receipt.rail = leg.rail
                       AND receipt.transaction_id = leg.transaction_id AND receipt.payment_id = p_refund.payment_id
+                      AND receipt.currency = p_refund.currency AND receipt.outcome IN ('settled', 'held')
                  LEFT JOIN collection ON collection.business_id = p_business_id AND collection.rail = leg.rail
                       AND collection.transaction_id = leg.transaction_id AND collection.id = p_refund.collection_id
+                      AND collection.source_currency = p_refund.currency AND collection.status = 'successful'
                 WHERE (receipt.id IS NULL AND collection.id IS NULL)
                    OR receipt.id IS NOT NULL AND leg.amount_minor > refundable_minor(
                           p_business_id, receipt.payment_id, receipt.rail, receipt.transaction_id,
@@ -4406,6 +4427,8 @@ DECLARE
 BEGIN
     IF NOT EXISTS (SELECT FROM deployment WHERE mode = 'sandbox') THEN
         RAISE EXCEPTION 'only a sandbox is emptied' USING ERRCODE = 'insufficient_privilege';
+    ELSIF NOT EXISTS (SELECT FROM business WHERE id = p_business_id) THEN
+        RAISE EXCEPTION 'there is no business %', p_business_id USING ERRCODE = 'foreign_key_violation';
     END IF;
     UPDATE endpoint_state
        SET next_poll_at = NULL, failures = 0, failing_since = NULL, openings = 0, open_until = NULL
