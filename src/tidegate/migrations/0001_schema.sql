@@ -3929,12 +3929,11 @@ $$;
 COMMENT ON FUNCTION lock_unclaimed IS 'The outcome of a receipt, which stays until the transaction ends: two decisions on money in suspense, or a decision and a reversal, come one after the other.';
 
 -- A function of its own: on a cluster every node has a copy of the decisions.
-CREATE FUNCTION is_decided(p_business_id text, p_receipt receipt, p_decision text) RETURNS boolean
+CREATE FUNCTION is_decided(p_business_id text, p_receipt_id bigint, p_decision text) RETURNS boolean
     LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN EXISTS (SELECT FROM suspense_decision
-                    WHERE business_id = p_business_id AND receipt_id = p_receipt.id AND decision = p_decision
-                      AND rail = p_receipt.rail AND transaction_id = p_receipt.transaction_id);
+                    WHERE business_id = p_business_id AND receipt_id = p_receipt_id AND decision = p_decision);
 END
 $$;
 COMMENT ON FUNCTION is_decided IS 'Whether that decision on money in suspense is written, in this transaction or before.';
@@ -3951,7 +3950,7 @@ BEGIN
     IF NOT FOUND THEN
         PERFORM refuse_stale_change();
     END IF;
-    IF NOT is_decided(p_business_id, v_was, v_new.decision) THEN
+    IF NOT is_decided(p_business_id, v_was.id, v_new.decision) THEN
         PERFORM refuse_stale_change();
     END IF;
     IF v_new.decision = 'assigned' THEN
