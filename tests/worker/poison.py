@@ -148,7 +148,7 @@ async def refund_legs(scene: Scene) -> None:
     asked = {"transReference": arrived["reference"], "amount": 100}
     assert (await scene.inflows.call("POST", "/collections/refund", asked)).status_code == 200
     await scene.admin.execute("UPDATE refund_leg SET amount_minor = 100")
-    await scene.clone("refund_leg", reference="reference || n")
+    await scene.clone("refund_leg", reference="reference || n", transaction_id="transaction_id || n")
 
 
 async def reversals(scene: Scene) -> None:
