@@ -180,7 +180,8 @@ async def test_the_page_of_a_refund_asks_as_often_for_three_parts_as_for_one(
                 """
                 INSERT INTO refund_leg (business_id, reference, refund_id, rail, transaction_id, currency, amount_minor,
                                         next_poll_at)
-                SELECT business_id, $1 || '-' || number, refund_id, rail, transaction_id || number, currency, 1, next_poll_at
+                SELECT business_id, $1 || '-' || number, refund_id, rail, transaction_id || number, currency, 1,
+                       next_poll_at
                   FROM refund_leg, generate_series(2, $2::integer) AS number WHERE reference = $1 || '-1'
                 """,
                 reference, parts,
